@@ -14,12 +14,12 @@ from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 
 from cdckit import CdcError
-from cdckit.tables.delta import rows as light_rows
-from cdckit.tables.delta.arrow_types import arrow_schema
-from cdckit.tables.delta.mirror import Mirror
 from cdckit.tables.delta.passing import passes, reason
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
+from cdckit.tables.lake import rows as light_rows
+from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.mirror import Mirror
 from cdckit.tables.segments import Emptied
 from cdckit.tables.target import BatchId
 from cdckit_spark.config import LakeConfig

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame, functions as f
 
 from cdckit import LANE_END
-from cdckit.tables.delta.rows import Held, Part
+from cdckit.tables.lake.rows import Held, Part
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
 from cdckit.tables.sink import rows_of

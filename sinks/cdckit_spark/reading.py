@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyarrow import dataset
 
 from cdckit import Barrier, ConfigError
+from cdckit.tables.delta.version import at_batch
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.images import TableImages
-from cdckit.tables.versions import at_batch
 from cdckit_spark.config import LakeConfig
 
 _BATCH_ROWS = 16_384

@@ -13,9 +13,9 @@ from pyspark.sql.types import StructType
 
 from cdckit import MarkKind, lane_of
 from cdckit.tables.definitions import Fitting, Places
-from cdckit.tables.delta.rows import Held, Part
 from cdckit.tables.documents import DOCUMENT, DeclaredColumn, with_columns
 from cdckit.tables.fitted_rows import fitted, moved_to
+from cdckit.tables.lake.rows import Held, Part
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
 from cdckit.tables.sink import Packet, rows_of

@@ -11,7 +11,7 @@ from cdckit.cli.main import call
 from delta_sink.kinds import KINDS, Kind
 from delta_sink.shop import Shop
 from histories.rows import at_source, columns_of, difference
-from histories.sinks import DeltaMirror, MirroredRows
+from histories.sinks import LoggedRows, MirroredRows
 from testkit.running import Pipeline
 
 COMMAND = re.compile(r"`cdc ([^`]*)`")
@@ -36,9 +36,9 @@ class Played:
     printed: Callable[[], str]
 
     @property
-    def lake(self) -> MirroredRows:
-        """What reads the mirrors."""
-        return DeltaMirror(self.shop.folder, self.shop.name, self.shop.name)
+    def lake(self) -> MirroredRows | LoggedRows:
+        """What reads the tables."""
+        return self.shop.lake
 
     @property
     def pipeline(self) -> Pipeline:
@@ -89,7 +89,7 @@ class Played:
         name = self.shop.name
         tables = columns_of(self.shop.server, name)
         rows = self.lake.rows(tables)
-        found = {path.name.rpartition(".")[2] for path in self.lake.paths()}
+        found = self.lake.names()
         assert found >= set(tables)
         unequal = {one for one in found - set(tables) if self.lake.found(one)}
         for one, types in tables.items():

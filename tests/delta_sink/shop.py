@@ -1,4 +1,4 @@
-"""A database on MySQL whose tables the sink `delta` keeps, and the comparison of both."""
+"""A database on MySQL whose tables a sink keeps in a lake, and the comparison of both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from histories.rows import Row, Types, at_source, columns_of, difference, keys_of
-from histories.sinks import DeltaChangelog, DeltaMirror
+from histories.sinks import DeltaChangelog, DeltaMirror, IcebergChangelog, IcebergMirror, LoggedRows, MirroredRows
 from testkit.proven import proven
 from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql_family import SQLServer
@@ -25,12 +25,14 @@ class Shop:
         name: the database's, and the topics' prefix.
         folder: of the pipeline's files.
         mode: what the tables are.
+        format: the sink that keeps them.
     """
 
     server: SQLServer
     name: str
     folder: Path
     mode: str = "mirror"
+    format: str = "delta"
 
     def make(self, script: str = "") -> None:
         """Makes the database and runs SQL in it."""
@@ -54,8 +56,7 @@ class Shop:
             bigint_unsigned_handling_mode="precise",
             **source,
         )
-        lake = {"type": "delta", "mode": self.mode, "path": str(self.folder / "lake"), **(sink or {})}
-        return Pipeline(self.folder, options, lake, {"name": self.name})
+        return Pipeline(self.folder, options, {**self.lake.options, **(sink or {})}, {"name": self.name})
 
     def deliver(self, sink: dict[str, Any] | None = None) -> Ended:
         """Runs up to the log's end."""
@@ -87,7 +88,13 @@ class Shop:
         }
 
     def _rows(self, tables: dict[str, Types]) -> dict[str, Counter[Row]]:
+        return self.lake.rows(tables)
+
+    @property
+    def lake(self) -> MirroredRows | LoggedRows:
+        """What reads the tables."""
+        place = self.folder, self.name, self.name
         if self.mode == "mirror":
-            return DeltaMirror(self.folder, self.name, self.name).rows(tables)
+            return IcebergMirror(*place) if self.format == "iceberg" else DeltaMirror(*place)
         keys = partial(keys_of, self.server, self.name)
-        return DeltaChangelog(self.folder, self.name, self.name, keys).rows(tables)
+        return IcebergChangelog(*place, keys) if self.format == "iceberg" else DeltaChangelog(*place, keys)

@@ -15,8 +15,8 @@ from cdckit.engine.state.table_batches import KEPT_AS, TableBatches
 from cdckit.errors import StateError
 from cdckit.tables.delta.passing import passes
 from cdckit.tables.direct import BegunBatch
+from cdckit.tables.lake.written import Written
 from cdckit_delta.config import DeltaConfig
-from cdckit_delta.written import Written
 from testkit.running import PASSWORD, Pipeline
 
 

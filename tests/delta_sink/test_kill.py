@@ -34,12 +34,12 @@ def test_tables_equal_the_source_after_kills(shop: Shop, mode: str, nightly: boo
         BulkWriter(shop.server, shop.name, journal, seed, rows=500),
     ):
         for _ in range(50 if nightly else 3):
-            _kill_at_work(pipeline, chance)
+            kill_at_work(pipeline, chance)
     shop.deliver()
     shop.assert_equal(["accounts", "parts", "bulk"])
 
 
-def _kill_at_work(pipeline: Pipeline, chance: random.Random) -> None:
+def kill_at_work(pipeline: Pipeline, chance: random.Random) -> None:
     """Kills a run at a random instant after it has begun to write to the lake."""
     before = _files(pipeline)
     with pipeline.running() as process:

@@ -16,13 +16,23 @@ from histories.generator import history, with_failover
 from histories.playing import FailOver, Play, failure
 from histories.rows import keys_of
 from histories.shrinking import shrunk
-from histories.sinks import Changelog, DeltaChangelog, DeltaMirror, File, Kafka, Mirror, Sink
+from histories.sinks import (
+    Changelog,
+    DeltaChangelog,
+    DeltaMirror,
+    File,
+    IcebergChangelog,
+    IcebergMirror,
+    Kafka,
+    Mirror,
+    Sink,
+)
 from histories.steps import Step, written
 from histories.switches import LAKES, MAPLESS, kinds_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
 
-SINKS = ("file", "kafka", "mirror", "changelog", "delta", "delta-changelog")
+SINKS = ("file", "kafka", "mirror", "changelog", "delta", "delta-changelog", "iceberg", "iceberg-changelog")
 
 
 @dataclass
@@ -108,12 +118,16 @@ class Series:
             return Mirror(self.session(), folder, name, name)
         if self.sink == "delta":
             return DeltaMirror(folder, name, name)
+        if self.sink == "iceberg":
+            return IcebergMirror(folder, name, name)
 
         def keys() -> dict[str, list[str]]:
             return keys_of(self.server, name)  # of the one that has taken over meanwhile
 
         if self.sink == "delta-changelog":
             return DeltaChangelog(folder, name, name, keys)
+        if self.sink == "iceberg-changelog":
+            return IcebergChangelog(folder, name, name, keys)
         return Changelog(self.session(), folder, name, name, keys)
 
 

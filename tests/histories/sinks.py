@@ -17,11 +17,14 @@ from random import Random
 from typing import Any, ClassVar
 
 from deltalake import DeltaTable
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import CdcError
+from cdckit.tables.destinations import table_name
 from histories.fold import POSITION, UNAVAILABLE, Event, Fold, in_order
 from histories.rows import Row, Types, canonical, in_form
 from kafka.reading import read_topics
@@ -170,7 +173,7 @@ def _event(topic: str, partition: int, key: Any, value: Any, headers: Mapping[st
 
 
 class Tables(Sink):
-    """Delta tables of a lake.
+    """Tables of a lake.
 
     Args:
         folder: of the history.
@@ -192,9 +195,25 @@ class Tables(Sink):
         """The sink's options."""
         return {"type": self.kind, "mode": self.mode, "path": str(self.folder)}
 
+    @abstractmethod
+    def names(self) -> set[str]:
+        """The tables that there are, by the names of the source's."""
+
+    @abstractmethod
+    def found(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table; none where there is no table."""
+
+
+class Folders(Tables):
+    """Delta tables, each a folder."""
+
     def paths(self) -> list[Path]:
         """The tables that there are."""
         return sorted(path for path in self.folder.glob(f"{self.topics}.*") if (path / "_delta_log").exists())
+
+    def names(self) -> set[str]:
+        """By the folders' names."""
+        return {path.name.rpartition(".")[2] for path in self.paths()}
 
     def found(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table; none where there is no table."""
@@ -206,7 +225,7 @@ class Tables(Sink):
         """All rows of a table that is there."""
 
 
-class DeltaTables(Tables):
+class DeltaTables(Folders):
     """Tables that the direct runner keeps."""
 
     kind: ClassVar[str] = "delta"
@@ -217,7 +236,50 @@ class DeltaTables(Tables):
         return found
 
 
-class Lake(Tables):
+class IcebergTables(Tables):
+    """Tables that the direct runner keeps in a catalog, which is a SQLite file."""
+
+    kind: ClassVar[str] = "iceberg"
+    namespace: ClassVar[str] = "lake"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The sink's options."""
+        place = {"warehouse": str(self.folder), "namespace": self.namespace}
+        named = {f"catalog.{name}": value for name, value in self.properties.items()}
+        return {"type": self.kind, "mode": self.mode, **place, **named}
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The catalog's."""
+        return {"type": "sql", "uri": f"sqlite:///{self.folder.parent / 'catalog.db'}"}
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog as pyiceberg opens it."""
+        return load_catalog("default", **self.properties, warehouse=f"file://{self.folder}")
+
+    def table(self, name: str) -> Table:
+        """The table of one of the source's."""
+        return self.catalog.load_table((self.namespace, table_name(f"{self.topics}.{name}")))
+
+    def names(self) -> set[str]:
+        """By what the tables say that they are for; the namespace is there once the first one is."""
+        catalog = self.catalog
+        if not catalog.namespace_exists(self.namespace):
+            return set()
+        tables = (catalog.load_table(one) for one in catalog.list_tables(self.namespace) if one[-1][-9:] != "__changes")
+        return {table.properties["cdckit.topic"].removeprefix(f"{self.topics}.") for table in tables}
+
+    def found(self, table: str) -> list[dict[str, Any]]:
+        """By pyiceberg."""
+        if table not in self.names():
+            return []
+        rows: list[dict[str, Any]] = self.table(table).scan().to_arrow().to_pylist()
+        return rows
+
+
+class Lake(Folders):
     """Tables that Spark keeps."""
 
     runner: ClassVar[str] = "spark"
@@ -325,6 +387,13 @@ class DeltaMirror(MirroredRows, DeltaTables):
         super().__init__(folder, prefix, database, "mirror")
 
 
+class IcebergMirror(MirroredRows, IcebergTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database, "mirror")
+
+
 Keys = Callable[[], Mapping[str, list[str]]]
 
 
@@ -377,6 +446,14 @@ class Changelog(LoggedRows, Lake):
 
 
 class DeltaChangelog(LoggedRows, DeltaTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(folder, prefix, database, "changelog")
+        self.keys = keys
+
+
+class IcebergChangelog(LoggedRows, IcebergTables):
     """The direct runner's."""
 
     def __init__(self, folder: Path, prefix: str, database: str, keys: Keys) -> None:

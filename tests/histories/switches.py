@@ -33,7 +33,8 @@ OFF: dict[str, dict[str, str]] = {
         "partial json": _AS_IT_WAS,
     },
 }
-OFF |= {"delta": OFF["mirror"], "delta-changelog": OFF["changelog"]}
+OFF |= dict.fromkeys(("delta", "iceberg"), OFF["mirror"])
+OFF |= {f"{name}-changelog": OFF["changelog"] for name in ("delta", "iceberg")}
 """The kinds of steps that are left out of the histories of a sink, and the reason."""
 
 _ONLY_DIRECT = frozenset(("incremental snapshot",))

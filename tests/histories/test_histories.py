@@ -8,6 +8,7 @@ A failure names its seed, and prints the fewest steps in which it fails; more se
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Never
 
@@ -24,19 +25,30 @@ CHANGELOGS = range(241, 261)
 DELTA = range(261, 311)
 DELTA_SMALL = range(261, 264)
 DELTA_CHANGELOGS = range(311, 321)
+ICEBERG = range(321, 371)
+ICEBERG_SMALL = range(321, 323)
+ICEBERG_CHANGELOGS = range(371, 381)
 _SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
 SMALL_STEPS = 15
 """So many steps has a small history, besides those that deliver."""
 
 
-def _delta() -> list[ParameterSet]:
+def _tables() -> Iterator[ParameterSet]:
     """Each seed with the sink, of tables that the direct runner keeps."""
-    found = []
-    for seed in (*DELTA, *DELTA_CHANGELOGS):
-        sink = "delta-changelog" if seed in DELTA_CHANGELOGS else "delta"
-        marks = [pytest.mark.timeout(1800), *([] if seed in DELTA_SMALL else [pytest.mark.nightly])]
-        found.append(pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}"))
-    return found
+    series = {
+        "delta": DELTA,
+        "delta-changelog": DELTA_CHANGELOGS,
+        "iceberg": ICEBERG,
+        "iceberg-changelog": ICEBERG_CHANGELOGS,
+    }
+    for sink, seeds in series.items():
+        for seed in seeds:
+            marks = [pytest.mark.timeout(1800), *([] if _is_small(seed) else [pytest.mark.nightly])]
+            yield pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}")
+
+
+def _is_small(seed: int) -> bool:
+    return seed in DELTA_SMALL or seed in ICEBERG_SMALL
 
 
 def _histories() -> list[ParameterSet]:
@@ -51,7 +63,7 @@ def _histories() -> list[ParameterSet]:
     return found
 
 
-@pytest.mark.parametrize(("sink", "seed"), [*_histories(), *_delta()])
+@pytest.mark.parametrize(("sink", "seed"), [*_histories(), *_tables()])
 def test_the_sink_equals_the_source(
     histories_server: SQLServer, sink: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -62,7 +74,7 @@ def test_the_sink_equals_the_source(
         lambda: request.getfixturevalue("kafka_broker"),
         lambda: request.getfixturevalue("session"),
         shrinks=60,
-        small=SMALL_STEPS if seed in SMALL or seed in DELTA_SMALL else None,
+        small=SMALL_STEPS if seed in SMALL or _is_small(seed) else None,
     )
     report = series.report(seed)
     assert not report, report

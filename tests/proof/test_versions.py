@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-from cdckit.tables.versions import at_batch
+from cdckit.tables.delta.version import at_batch
 
 COMMITS = (("p/g", 0), ("p/other", 9), ("p/g", 1), ("", 0), ("p/g/1", 2), ("p/g/2", 2), ("p/g", 2), ("p/g/1", 3))
 """By version the application and the number of a commit: version 0 has none, others write, batch 2 has three parts."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from cdckit.tables.delta.arrow_types import type_text
+from cdckit.tables.lake.arrow_types import type_text
 
 _NAMED = "variantType"
 """delta-rs adds this to a table that lists its features, whatever it has, where it keeps properties."""

@@ -5,29 +5,28 @@ from __future__ import annotations
 import logging
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, Literal, Self
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Schema, Transaction, write_deltalake
+from deltalake import DeltaTable, Schema, write_deltalake
 
 from cdckit.errors import SinkError
 from cdckit.tables.alterations import NOTE as DUE
-from cdckit.tables.delta.arrow_types import arrow_schema, type_text
-from cdckit.tables.delta.rewriting import Rewriting
-from cdckit.tables.delta.spilled_rows import SpilledRows
-from cdckit.tables.delta.sql import quoted
+from cdckit.tables.delta.merging import committed_as, exchanged, merged
+from cdckit.tables.delta.sql import any_of, one_of
+from cdckit.tables.delta.version import DeltaVersion, at_batch
 from cdckit.tables.destinations import folder_name
-from cdckit.tables.target import TOPIC, BatchId, Columns, Step, Target
+from cdckit.tables.lake.arrow_types import arrow_schema, type_text
+from cdckit.tables.lake.rewriting import Rewriting
+from cdckit.tables.lake.spilled_rows import SpilledRows
+from cdckit.tables.lake.target import OURS, LakeTarget, Merge, Rows
+from cdckit.tables.segments import Scope
+from cdckit.tables.target import TOPIC, BatchId, Columns, Step
 
 log = logging.getLogger("cdckit.tables")
 
-Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
-
-_OURS = "cdckit."
-PLACE = "cdckit.offset"
-"""The metadata of a commit that have the offset, as JSON, which all rows before it and none behind it make."""
 _ALTERATION = "cdckit/alteration"
 """The application of the commits that write all files anew."""
 _ALTERING = "altering"
@@ -37,7 +36,7 @@ _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 _MAPPING = "delta.columnMapping.mode"
 
 
-class DeltaTarget(Target):
+class DeltaTarget(LakeTarget):
     """One Delta table.
 
     Args:
@@ -45,9 +44,6 @@ class DeltaTarget(Target):
         storage: how an object store is reached.
         topic: the topic that the table is for.
     """
-
-    changes_rows: ClassVar[bool] = True
-    alters_at_once: ClassVar[bool] = True
 
     def __init__(self, place: str, storage: Mapping[str, str], topic: str) -> None:
         self.topic = topic
@@ -58,9 +54,9 @@ class DeltaTarget(Target):
     def __str__(self) -> str:
         return self.path
 
-    def beside(self, suffix: str) -> DeltaTarget:
+    def beside(self, suffix: str) -> Self:
         """A table of the same topic, in a folder whose name has something behind this one's."""
-        other = DeltaTarget("", self._storage, self.topic)
+        other = type(self)("", self._storage, self.topic)
         other.path = self.path + suffix
         return other
 
@@ -92,13 +88,18 @@ class DeltaTarget(Target):
         """How large the table's files are together."""
         return int(sum(pa.table(self.table.get_add_actions(flatten=True)).column("size_bytes").to_pylist()))
 
+    def now(self) -> DeltaVersion | None:
+        """The version that this process has seen last."""
+        return DeltaVersion(self.table) if self.exists() else None
+
+    def at_batch(self, application: str, batch: int, applied: int | None = None) -> DeltaVersion | None:
+        """By the numbers that versions carry; this process sees that version from here on."""
+        found = at_batch(self.table, application, batch, applied) if self.exists() else None
+        return None if found is None else DeltaVersion(found)
+
     def version_of(self, application: str) -> int | None:
         """The number of the last batch that the table has of an application; None where it has none."""
         return self.table.transaction_version(application) if self.exists() else None
-
-    def schema(self) -> pa.Schema:
-        """The table's columns as Arrow has them."""
-        return pa.schema(self.table.schema())
 
     def columns(self) -> Columns:
         """The table's columns; none where there is no table yet."""
@@ -111,7 +112,7 @@ class DeltaTarget(Target):
             self.path,
             Schema.from_arrow(arrow_schema(columns)),
             mode="ignore",
-            configuration={f"{_OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()} | mapped,
+            configuration={f"{OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()} | mapped,
             storage_options=self._storage or None,
             raise_if_key_not_exists=False,
         )
@@ -146,11 +147,11 @@ class DeltaTarget(Target):
     def notes(self) -> dict[str, str]:
         """The table's properties that begin with `cdckit.`, without that."""
         found = self.table.metadata().configuration
-        return {name.removeprefix(_OURS): text for name, text in found.items() if name.startswith(_OURS)}
+        return {name.removeprefix(OURS): text for name, text in found.items() if name.startswith(OURS)}
 
     def note(self, notes: Mapping[str, str]) -> None:
         """Keeps notes as properties of the table."""
-        given = {f"{_OURS}{name}": text for name, text in notes.items()}
+        given = {f"{OURS}{name}": text for name, text in notes.items()}
         self.table.alter.set_table_properties(given, raise_if_not_exists=False)
 
     # -- alterations
@@ -193,10 +194,9 @@ class DeltaTarget(Target):
 
     # -- rows
 
-    def scan(self, names: Iterable[str], where: str = "true") -> Iterator[pa.RecordBatch]:
-        """Some columns of the table's rows, or of those for which a condition holds, some thousand at a time."""
-        schema = self.schema()
-        return scan(self.table, pa.schema([schema.field(name) for name in dict.fromkeys(names)]), where)
+    def candidates(self, names: Iterable[str], column: str, values: Collection[Any]) -> Iterator[pa.RecordBatch]:
+        """Some columns of the rows in which a column has one of some values; of all where there are many values."""
+        return DeltaVersion(self.table).scan(names, one_of(column, values))
 
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
@@ -213,9 +213,21 @@ class DeltaTarget(Target):
         properties = committed_as(batch)
         write_deltalake(self.table, rows, mode="overwrite", schema_mode=changed, commit_properties=properties)
 
-    def delete(self, where: str, batch: BatchId) -> None:
-        """Removes rows in one commit."""
-        self.table.delete(where, commit_properties=committed_as(batch))
+    def merge(self, merge: Merge, batch: BatchId) -> None:
+        """By Delta's MERGE."""
+        merged(self.table, merge, batch)
+
+    def exchange(self, put: pa.Table, gone: Sequence[str], batch: BatchId) -> None:
+        """By Delta's MERGE, whose key is the position."""
+        exchanged(self.table, put, gone, batch)
+
+    def delete(self, scopes: Collection[Scope], batch: BatchId) -> None:
+        """Removes the rows that have all values of one of some scopes, in one commit."""
+        self.table.delete(any_of(scopes), commit_properties=committed_as(batch))
+
+    def clear(self, batch: BatchId) -> None:
+        """Removes all rows in one commit."""
+        self.table.delete("true", commit_properties=committed_as(batch))
 
     def maintain(self) -> None:
         """Puts small files together, and removes files that no version of the retention time needs."""
@@ -224,18 +236,3 @@ class DeltaTarget(Target):
         self.table.optimize.compact()
         self.table.vacuum(dry_run=False)
         self.table.cleanup_metadata()
-
-
-def scan(table: DeltaTable, wanted: pa.Schema, where: str = "true") -> Iterator[pa.RecordBatch]:
-    """Rows of a table with some of its columns; by DataFusion, as Arrow's reader would not see mapped columns."""
-    columns = ", ".join(map(quoted, wanted.names))
-    query = QueryBuilder().register("t", table).execute(f"select {columns} from t where {where}")  # noqa: S608
-    for batch in pa.RecordBatchReader.from_stream(query):
-        arrays = [array.cast(field.type) for array, field in zip(batch.columns, wanted, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)
-
-
-def committed_as(batch: BatchId) -> CommitProperties:
-    """What makes a commit that of a batch, and notes in its metadata where in the source's log it ends."""
-    noted = {PLACE: batch.place} if batch.place else None
-    return CommitProperties(noted, app_transactions=[Transaction(batch.application, batch.number)])

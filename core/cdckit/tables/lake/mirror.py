@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from cdckit.errors import SinkError
 from cdckit.tables.definitions import Fitting
-from cdckit.tables.delta.arrow_types import arrow_schema
-from cdckit.tables.delta.folding import (
-    KEPT,
+from cdckit.tables.key_follower import Follower
+from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.folding import (
     Unkeyed,
     absent_columns,
     in_order,
@@ -22,10 +22,8 @@ from cdckit.tables.delta.folding import (
     with_absent,
     without_old_keys,
 )
-from cdckit.tables.delta.rows import TableRows
-from cdckit.tables.delta.sql import any_of, kept_values, one_of, put_values, quoted
-from cdckit.tables.delta.target import DeltaTarget, committed_as
-from cdckit.tables.key_follower import Follower
+from cdckit.tables.lake.rows import TableRows
+from cdckit.tables.lake.target import LakeTarget, Merge
 from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Layout
 from cdckit.tables.segments import Emptied
 from cdckit.tables.target import BatchId, Columns
@@ -45,7 +43,7 @@ class Mirror:
     """
 
     def __init__(
-        self, target: DeltaTarget, columns: Columns, batch: BatchId, placeholder: str, fitting: Fitting
+        self, target: LakeTarget, columns: Columns, batch: BatchId, placeholder: str, fitting: Fitting
     ) -> None:
         self.target = target
         self.columns = columns
@@ -104,7 +102,7 @@ class Mirror:
         if emptied.whole is not None:
             self._replace(arrow_schema(self.columns).empty_table())
         elif emptied:
-            self.target.delete(any_of(emptied.shares), self.batch)
+            self.target.delete(emptied.shares, self.batch)
 
     def _change(self, rows: TableRows, layouts: Sequence[Layout], key: Sequence[str], emptied: Emptied) -> None:
         moved = bool(key) and any(layout.moved for layout in layouts)
@@ -158,26 +156,8 @@ class Mirror:
     # -- rows by their key
 
     def _merge(self, folded: pa.Table, key: Sequence[str], unavailable: Sequence[str], emptied: Emptied) -> None:
-        """Puts the newest row of each key, removes the deleted ones."""
-        nulls = any(folded.column(name).null_count for name in key)
-        same = " and ".join(_equal(name, nulls=nulls) for name in key)
-        put = put_values(self.columns)
-        merge = (
-            self.target.table.merge(
-                folded.drop_columns([ABSENT]),
-                same,
-                source_alias="s",
-                target_alias="t",
-                streamed_exec=False,
-                commit_properties=committed_as(self.batch),
-            )
-            .when_matched_delete(f"s.{OP} = 'd'")
-            .when_matched_update({**put, **kept_values({name: KEPT + name for name in unavailable})})
-            .when_not_matched_insert(put, predicate=f"s.{OP} <> 'd'")
-        )
-        if emptied:
-            merge = merge.when_not_matched_by_source_delete(any_of(emptied.shares, "t."))
-        merge.execute()
+        changes = folded.drop_columns([ABSENT])
+        self.target.merge(Merge(changes, key, unavailable, emptied.shares), self.batch)
 
     def _with_old_rows(
         self, changes: pa.Table, key: Sequence[str], unavailable: Sequence[str], emptied: Emptied
@@ -222,8 +202,8 @@ class Mirror:
         """The table's rows of some keys, but for those that are removed."""
         scopes = [dict(scope) for scope in emptied.shares]
         rows = {}
-        where = one_of(key[0], {old[0] for old in wanted})
-        for batch in self.target.scan([*key, *unavailable, *emptied_columns(emptied)], where):
+        names = [*key, *unavailable, *emptied_columns(emptied)]
+        for batch in self.target.candidates(names, key[0], {old[0] for old in wanted}):
             for row in batch.to_pylist():
                 place = tuple(row[name] for name in key)
                 gone = any(all(row[name] == value for name, value in scope.items()) for scope in scopes)
@@ -239,33 +219,8 @@ class Mirror:
             self.target.append(changes.select(list(self.columns)), self.batch)
             return
         net = Unkeyed(changes, self.columns)
-        put = changes.take(pa.array(net.put, pa.int64())).select([*self.columns, OP])
-        gone = pa.array(list(self._equal_rows(net)), pa.string())
-        removed = pa.table(
-            [
-                gone
-                if field.name == POSITION
-                else pa.repeat(pa.scalar("d"), len(gone))
-                if field.name == OP
-                else pa.nulls(len(gone), field.type)
-                for field in put.schema
-            ],
-            schema=put.schema,
-        )
-        values = put_values(self.columns)
-        (
-            self.target.table.merge(
-                pa.concat_tables([put, removed]),
-                _equal(POSITION),
-                source_alias="s",
-                target_alias="t",
-                streamed_exec=False,
-                commit_properties=committed_as(self.batch),
-            )
-            .when_matched_delete(f"s.{OP} = 'd'")
-            .when_not_matched_insert(values, predicate=f"s.{OP} <> 'd'")
-            .execute()
-        )
+        put = changes.take(pa.array(net.put, pa.int64())).select(list(self.columns))
+        self.target.exchange(put, list(self._equal_rows(net)), self.batch)
 
     def _equal_rows(self, net: Unkeyed) -> Iterator[str]:
         """The positions of rows in the table that are to be removed, of equal ones the oldest."""
@@ -291,8 +246,3 @@ def key_of(layouts: Sequence[tuple[str, Layout]]) -> tuple[str, ...]:
 def emptied_columns(emptied: Emptied) -> list[str]:
     """The columns that tell the rows of emptied source tables from others."""
     return [name for scope in emptied.shares for name, _ in scope]
-
-
-def _equal(name: str, *, nulls: bool = False) -> str:
-    how = "is not distinct from" if nulls else "="
-    return f"t.{quoted(name)} {how} s.{quoted(name)}"

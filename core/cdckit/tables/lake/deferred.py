@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from cdckit.tables.delta.arrow_types import arrow_schema
-from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.fitted_rows import fitted
+from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.layout import ABSENT, OP
 from cdckit.tables.target import BatchId, Columns
 
 SUFFIX = "~changes"
-"""What the folder of the waiting changes has behind the mirror's name; no topic's own folder ends so."""
+"""What the place of the waiting changes has behind the mirror's name; no topic's own folder ends so."""
 MARKS = {OP: "string", ABSENT: "string"}
 """The columns of changes beside the table's."""
 KEY = "key"
@@ -34,7 +34,7 @@ class DeferredChanges:
         interval_ms: how long they wait.
     """
 
-    def __init__(self, target: DeltaTarget, interval_ms: int) -> None:
+    def __init__(self, target: LakeTarget, interval_ms: int) -> None:
         self._side = target.beside(SUFFIX)
         self._seconds = interval_ms / 1000
         self._since = 0.0
@@ -45,7 +45,7 @@ class DeferredChanges:
     def waiting(self) -> bool:
         """Whether there are any."""
         if self._waiting is None:
-            self._waiting = self._side.exists() and bool(self._side.table.file_uris())
+            self._waiting = self._side.exists() and self._side.has_rows
         return self._waiting
 
     @property
@@ -92,9 +92,9 @@ class DeferredChanges:
     @property
     def version(self) -> int:
         """A number that grows with each batch."""
-        return int(self._side.table.version())
+        return self._side.version
 
     def clear(self, application: str) -> None:
         """Forgets them, which the mirror has now."""
-        self._side.delete("true", BatchId(f"{application}/cleared", self.version))
+        self._side.clear(BatchId(f"{application}/cleared", self.version))
         self._waiting = False

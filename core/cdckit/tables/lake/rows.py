@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from cdckit.api.record import lane_of
 from cdckit.tables.definitions import Fitting
-from cdckit.tables.delta.arrow_types import arrow_schema
-from cdckit.tables.delta.spilled_rows import SpilledRows
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.groups import Group
+from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.spilled_rows import SpilledRows
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
 

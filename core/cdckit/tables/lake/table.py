@@ -10,18 +10,18 @@ import pyarrow as pa
 
 from cdckit import MarkKind
 from cdckit.tables.context import TableContext
-from cdckit.tables.delta.arrow_types import arrow_schema
-from cdckit.tables.delta.mirror import Mirror
-from cdckit.tables.delta.rows import TableRows
-from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
+from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.deferred import DeferredChanges
+from cdckit.tables.lake.mirror import Mirror
+from cdckit.tables.lake.options import LakeOptions
+from cdckit.tables.lake.rows import TableRows
+from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.logged_marks import Logged
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, chosen, emptied
 from cdckit.tables.sources import Sources
 from cdckit.tables.target import BatchId
-from cdckit_delta.config import DeltaConfig
-from cdckit_delta.deferred import DeferredChanges
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
@@ -44,7 +44,7 @@ class LakeTable:
         context: the runner's.
     """
 
-    def __init__(self, target: DeltaTarget, config: DeltaConfig, context: TableContext) -> None:
+    def __init__(self, target: LakeTarget, config: LakeOptions, context: TableContext) -> None:
         self.target = target
         self._config = config
         self._context = context

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 
-from cdckit import Barrier, Image, ImageColumns, SinkError
-from cdckit.tables.delta.arrow_types import arrow_type
-from cdckit.tables.delta.folding import KEPT, absent_columns, in_order, newest
-from cdckit.tables.delta.target import DeltaTarget, scan
+from cdckit.api.held import Barrier, Image, ImageColumns
+from cdckit.errors import SinkError
 from cdckit.tables.images import TableImages
+from cdckit.tables.lake.arrow_types import arrow_type
+from cdckit.tables.lake.deferred import SUFFIX
+from cdckit.tables.lake.folding import KEPT, absent_columns, in_order, newest
+from cdckit.tables.lake.options import LakeOptions
+from cdckit.tables.lake.target import LakeTarget, Version
 from cdckit.tables.layout import ABSENT, OP, POSITION
 from cdckit.tables.row_texts import put_together, split
-from cdckit.tables.versions import at_batch
-from cdckit_delta.config import DeltaConfig
-from cdckit_delta.deferred import SUFFIX
 
 
 class LakeImages(TableImages):
-    """Of the tables of the sink `delta`.
+    """Of the tables of one sink.
 
     Args:
         config: the sink's options.
+        target: gives a topic's table.
+        faults: the errors of the library that reads them.
     """
 
     keeps = True
 
-    def __init__(self, config: DeltaConfig) -> None:
+    def __init__(
+        self, config: LakeOptions, target: Callable[[str], LakeTarget], faults: tuple[type[Exception], ...]
+    ) -> None:
         super().__init__(config)
-        self._place, self._storage = config.place, config.storage
-        self._opened: dict[str, DeltaTable] = {}
+        self._target = target
+        self._faults: tuple[type[Exception], ...] = (*faults, OSError)
+        self._opened: dict[str, Version] = {}
         self._barrier: Barrier | None = None
 
     def until(self, barrier: Barrier) -> None:
@@ -41,17 +44,17 @@ class LakeImages(TableImages):
         self._barrier = barrier
 
     def _schema(self, topic: str) -> pa.Schema | None:
-        target = DeltaTarget(self._place, self._storage, topic)
+        target = self._target(topic)
         table = self._version(target, self._side_version(target))
         if table is None:
             return None
         self._opened[topic] = table
-        return pa.schema(table.schema())
+        return table.schema()
 
     def _type_named(self, name: str) -> pa.DataType:
         return arrow_type(name)
 
-    def _version(self, target: DeltaTarget, applied: int | None = None) -> DeltaTable | None:
+    def _version(self, target: LakeTarget, applied: int | None = None) -> Version | None:
         """A table as it is now, or as it was at the barrier.
 
         Args:
@@ -59,21 +62,19 @@ class LakeImages(TableImages):
             applied: the last version of the changes beside it that it may have.
         """
         try:
-            table = target.table if target.exists() else None
-            if table is None or (at := self._barrier) is None:
-                return table
-            return at_batch(table, at.application, at.batch, applied)
-        except (DeltaError, OSError) as error:
+            if (at := self._barrier) is None:
+                return target.now()
+            return target.at_batch(at.application, at.batch, applied)
+        except self._faults as error:
             raise SinkError(f"table {target}: {error}; nothing can be compared") from error
 
-    def _side_version(self, target: DeltaTarget) -> int | None:
+    def _side_version(self, target: LakeTarget) -> int | None:
         """The last version of the changes beside a mirror that counts; None: there are none, or all count."""
         side = self._version(target.beside(SUFFIX)) if self._barrier is not None and self._mirror else None
-        return None if side is None else int(side.version())
+        return None if side is None else side.number
 
     def _scan(self, topic: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        table = self._opened[topic]
-        return scan(table, pa.schema([pa.schema(table.schema()).field(name) for name in names]))
+        return self._opened[topic].scan(names)
 
     def _held(self, topic: str) -> Iterator[Sequence[Image]]:
         # What waits is looked at first: what is merged meanwhile is then in both, and the mirror's row is as new.
@@ -86,18 +87,18 @@ class LakeImages(TableImages):
         yield [one.image for one in waiting.values() if one.image.row is not None]
 
     def _held_columns(self, topic: str) -> Iterator[ImageColumns | Iterable[Image]]:
-        waits = self._mirror and DeltaTarget(self._place, self._storage, topic).beside(SUFFIX).exists()
+        waits = self._mirror and self._target(topic).beside(SUFFIX).exists()
         return self._held(topic) if waits else super()._held_columns(topic)
 
     def _waiting(self, topic: str) -> dict[bytes | None, _Waiting]:
         """By key, the newest of the changes that wait beside a mirror."""
-        side = self._version(DeltaTarget(self._place, self._storage, topic).beside(SUFFIX))
-        if side is None or not side.file_uris():
+        side = self._version(self._target(topic).beside(SUFFIX))
+        if side is None or not side.has_rows:
             return {}
         names = [*self._names(topic), OP, ABSENT]
-        schema = pa.schema(side.schema())
+        schema = side.schema()
         present = pa.schema([schema.field(name) for name in names if name in schema.names])
-        changes = in_order(pa.Table.from_batches(list(scan(side, present)), present))
+        changes = in_order(pa.Table.from_batches(list(side.scan(present.names)), present))
         absent = [name for name in absent_columns(changes) if name in present.names]
         folded = newest(changes, self._keys[topic], absent, "").combine_chunks()
         found: dict[bytes | None, _Waiting] = {}

@@ -1,8 +1,4 @@
-"""What becomes of a table's columns where all its files are written anew: all steps of an alteration in one.
-
-delta-rs does not write tables with column mapping or type widening, by which others rename, drop or widen columns and
-leave the files as they are.
-"""
+"""What becomes of a table's columns: all steps of an alteration in one, and the rows where files are written anew."""
 
 from __future__ import annotations
 
@@ -14,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit.tables.delta.arrow_types import arrow_type
 from cdckit.tables.fitted_rows import cast, repeated
+from cdckit.tables.lake.arrow_types import arrow_type
 from cdckit.tables.target import Columns, Step
 
 _TWO_64 = pa.scalar(Decimal(1 << 64), pa.decimal128(20, 0))
@@ -70,6 +66,15 @@ class Rewriting:
         """Whether more happens to columns than that some are added at the end."""
         kept = {name: _Made(kind, name) for name, kind in self._before.items()}
         return self._made != {**kept, **{name: _Made(kind) for name, kind in self.added.items()}}
+
+    def source(self, name: str) -> str | None:
+        """The column of the old table that a column goes on; None: it is another one."""
+        return self._made[name].source
+
+    def recomputes(self, name: str) -> bool:
+        """Whether a column has other values than the one that it goes on, or than null where it goes on none."""
+        made = self._made[name]
+        return made.unsigned or made.text is not None
 
     def take(self, step: Step) -> None:
         """Takes one step; one that was taken already changes nothing."""

@@ -1,0 +1,72 @@
+"""How delta-rs changes rows that are there: by MERGE, in one commit that carries the batch's number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.table import TableMerger
+
+from cdckit.tables.delta.sql import any_of, kept_values, put_values, quoted
+from cdckit.tables.lake.folding import KEPT
+from cdckit.tables.lake.target import PLACE, Merge
+from cdckit.tables.layout import OP, POSITION
+from cdckit.tables.target import BatchId
+
+
+def committed_as(batch: BatchId) -> CommitProperties:
+    """What makes a commit that of a batch, and notes in its metadata where in the source's log it ends."""
+    noted = {PLACE: batch.place} if batch.place else None
+    return CommitProperties(noted, app_transactions=[Transaction(batch.application, batch.number)])
+
+
+def merged(table: DeltaTable, merge: Merge, batch: BatchId) -> None:
+    """Puts the newest row of each key, removes the deleted ones."""
+    changes = merge.changes
+    nulls = any(changes.column(name).null_count for name in merge.key)
+    put = put_values(name for name in changes.schema.names if name != OP and not name.startswith(KEPT))
+    kept = kept_values({name: KEPT + name for name in merge.kept})
+    made = (
+        _merger(table, changes, " and ".join(_equal(name, nulls=nulls) for name in merge.key), batch)
+        .when_matched_delete(f"s.{OP} = 'd'")
+        .when_matched_update({**put, **kept})
+        .when_not_matched_insert(put, predicate=f"s.{OP} <> 'd'")
+    )
+    if merge.gone:
+        made = made.when_not_matched_by_source_delete(any_of(merge.gone, "t."))
+    made.execute()
+
+
+def exchanged(table: DeltaTable, put: pa.Table, gone: Sequence[str], batch: BatchId) -> None:
+    """Adds rows, and removes those of some positions."""
+    removed = pa.table(
+        [
+            pa.array(gone, pa.string()) if field.name == POSITION else pa.nulls(len(gone), field.type)
+            for field in put.schema
+        ],
+        schema=put.schema,
+    )
+    changes = pa.concat_tables([_with(put, "c"), _with(removed, "d")])
+    (
+        _merger(table, changes, _equal(POSITION), batch)
+        .when_matched_delete(f"s.{OP} = 'd'")
+        .when_not_matched_insert(put_values(put.schema.names), predicate=f"s.{OP} <> 'd'")
+        .execute()
+    )
+
+
+def _with(rows: pa.Table, operation: str) -> pa.Table:
+    return rows.append_column(OP, pa.repeat(pa.scalar(operation), rows.num_rows))
+
+
+def _merger(table: DeltaTable, changes: pa.Table, same: str, batch: BatchId) -> TableMerger:
+    properties = committed_as(batch)
+    return table.merge(
+        changes, same, source_alias="s", target_alias="t", streamed_exec=False, commit_properties=properties
+    )
+
+
+def _equal(name: str, *, nulls: bool = False) -> str:
+    how = "is not distinct from" if nulls else "="
+    return f"t.{quoted(name)} {how} s.{quoted(name)}"

@@ -1,0 +1,78 @@
+"""Versions of Delta tables by the batches that they have, whichever program has written them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+
+from cdckit.tables.delta.sql import quoted
+from cdckit.tables.lake.target import Version
+
+
+class DeltaVersion(Version):
+    """One version.
+
+    Args:
+        table: the table, which stays at that version while this is used.
+    """
+
+    def __init__(self, table: DeltaTable) -> None:
+        self._table = table
+
+    @property
+    def number(self) -> int:
+        """The version."""
+        return int(self._table.version())
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are files."""
+        return bool(self._table.file_uris())
+
+    def schema(self) -> pa.Schema:
+        """Its columns as Arrow has them."""
+        return pa.schema(self._table.schema())
+
+    def scan(self, names: Iterable[str], where: str = "true") -> Iterator[pa.RecordBatch]:
+        """Some columns of its rows, or of those for which a condition holds, some thousand at a time."""
+        schema = self.schema()
+        return scan(self._table, pa.schema([schema.field(name) for name in dict.fromkeys(names)]), where)
+
+
+def at_batch(table: DeltaTable, application: str, batch: int, applied: int | None = None) -> DeltaTable | None:
+    """A table as it was before any later batch; None: it was not there yet.
+
+    Args:
+        table: the table, which is brought there.
+        application: what counts the batches; parts of one that have commits of their own have `/1`, `/2` … behind it.
+        batch: the number of the last one that it may have.
+        applied: of a mirror, the last version of the changes beside it that it may have; None: any.
+    """
+    while _is_behind(table, application, batch, applied):
+        if table.version() == 0:
+            return None
+        table.load_as_version(table.version() - 1)
+    return table
+
+
+def _is_behind(table: DeltaTable, application: str, batch: int, applied: int | None) -> bool:
+    if applied is not None and (table.transaction_version(f"{application}/applied") or 0) > applied:
+        return True
+    name, part = application, 0
+    while (number := table.transaction_version(name)) is not None or not part:
+        if number is not None and number > batch:
+            return True
+        part += 1
+        name = f"{application}/{part}"
+    return False
+
+
+def scan(table: DeltaTable, wanted: pa.Schema, where: str = "true") -> Iterator[pa.RecordBatch]:
+    """Rows of a table with some of its columns; by DataFusion, as Arrow's reader would not see mapped columns."""
+    columns = ", ".join(map(quoted, wanted.names))
+    query = QueryBuilder().register("t", table).execute(f"select {columns} from t where {where}")  # noqa: S608
+    for batch in pa.RecordBatchReader.from_stream(query):
+        arrays = [array.cast(field.type) for array, field in zip(batch.columns, wanted, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)

@@ -1,0 +1,1 @@
+"""What sinks of tables in a lake share, whatever the format, where the process that has the rows writes them."""

@@ -1,0 +1,270 @@
+"""What sinks have in common that keep tables in a lake, written batch by batch by the runner's own process."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from cdckit.api.held import Images
+from cdckit.api.marks import MarkKind, RoutedMark
+from cdckit.api.record import Offset, Record
+from cdckit.errors import ConfigError, RetriableSinkError, RowsRefusedError, SinkError
+from cdckit.tables.context import TableContext
+from cdckit.tables.destinations import Names
+from cdckit.tables.direct import BegunBatch, DirectTableSink
+from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.lake.options import LakeOptions
+from cdckit.tables.lake.rows import TableRows, WaitingRows
+from cdckit.tables.lake.table import Asked, LakeTable
+from cdckit.tables.lake.target import LakeTarget
+from cdckit.tables.lake.written import Written
+from cdckit.tables.target import BatchId
+
+log = logging.getLogger("cdckit.tables")
+
+
+FULL_BYTES = 16 << 20
+"""About so much memory rows take before they are committed, or put into files where they must not be yet."""
+_GATHERED = 2000
+"""So many records become columns together, or a few more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """How a library that writes tables tells what is wrong.
+
+    Attributes:
+        kinds: its errors.
+        passes: whether the same work, done once more, may succeed.
+        refuses_rows: whether it is said of what rows hold.
+        reason: what is said, in a line.
+    """
+
+    kinds: tuple[type[Exception], ...]
+    passes: Callable[[Exception], bool]
+    refuses_rows: Callable[[Exception], bool]
+    reason: Callable[[Exception], str]
+
+    @contextmanager
+    def told(self, topic: str) -> Iterator[None]:
+        """Faults of the library, of Arrow and of the file system as a sink's own."""
+        try:
+            yield
+        except (*self.kinds, OSError, pa.ArrowException, pa.ArrowInvalid) as error:
+            lasting = RowsRefusedError if self.refuses_rows(error) else SinkError
+            kind = RetriableSinkError if self.passes(error) else lasting
+            raise kind(f"table of topic {topic}: {self.reason(error)}") from error
+
+
+class LakeSink(DirectTableSink):
+    """Keeps a changelog or a mirror of every table.
+
+    Args:
+        config: its options.
+    """
+
+    faults: Faults
+    keeps_batches = True
+
+    @abstractmethod
+    def _target(self, topic: str) -> LakeTarget:
+        """The table of a topic."""
+
+    @abstractmethod
+    def images(self) -> Images:
+        """What reads the tables back, which `open` is not needed for."""
+
+    def __init__(self, config: LakeOptions) -> None:
+        self.config = config
+        self.mirrors = config.mode == "mirror"
+        self.commit_interval_ms = config.commit_interval_ms
+        self._encoder = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
+        self._judge = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
+        self._names = Names()
+        self._generation = self._place = ""
+        self._tables: dict[str, LakeTable] = {}
+        self._waiting: dict[str, WaitingRows] = {}
+        self._records: list[Record] = []
+        self._bytes = 0
+        self._written = Written((), self._last_batch)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._pool: ThreadPoolExecutor | None = None
+
+    def open(self, context: TableContext) -> None:
+        """Notes the context; tables are looked at when their first rows come.
+
+        Raises:
+            ConfigError: a mirror is wanted of a source whose updates do not carry whole rows.
+        """
+        if self.mirrors and context.partial_updates is not None:
+            raise ConfigError(
+                "sink.mode: 'mirror' needs whole rows, and the source sends only what an update has changed; "
+                f"{context.partial_updates}"
+            )
+        self._context = context
+        unfollowed = context.skipped - {"t"} if context.marks else context.skipped
+        if self.mirrors and unfollowed:
+            log.warning(
+                "source.skipped.operations leaves out '%s', which the mirrors then do not follow; "
+                "set it to 'none' for tables equal to the source's",
+                ",".join(sorted(unfollowed)),
+            )
+        self._pool = ThreadPoolExecutor(self.config.tables_parallel, "cdckit-table")
+
+    def begin(self, generation: str, begun: Sequence[BegunBatch]) -> None:
+        """Forgets what waits, and what is known of tables, which others may have changed."""
+        self._generation = generation
+        self._tables.clear()
+        self._drop()
+        self._written = Written(begun, self._last_batch)
+
+    @property
+    def _application(self) -> str:
+        return f"{self._context.name}/{self._generation}"
+
+    def _last_batch(self, topic: str) -> int | None:
+        with self.faults.told(topic):
+            return self._table(topic).last_batch(self._application)
+
+    # -- what waits
+
+    def write(self, records: Sequence[Record], marks: Sequence[RoutedMark], *, whole: bool = False) -> None:
+        """Takes records and marks that the tables lack."""
+        if self._written:
+            records, marks = self._written.records(records), self._written.marks(marks)
+        self._records += records
+        for routed in marks:
+            self._of(routed.topic).add_mark(self._encoder.seen(routed))
+        if len(self._records) >= _GATHERED:
+            self._gather()
+        if whole and self.full:
+            self._spill()
+
+    def judge(self, records: Sequence[Record]) -> None:
+        """Makes columns of the records by themselves."""
+        groups, _ = self._judge.gathered(records)
+        for group in groups:
+            with self.faults.told(group.topic):
+                group.batch()
+
+    def _gather(self) -> None:
+        """Makes columns of the records that have come: many at a time, as each batch of columns has its price."""
+        groups, told = self._encoder.gathered(self._records)
+        for group in groups:
+            layout, batch = group.batch()
+            self._of(group.topic).add(group.position, layout, batch)
+            self._bytes += batch.nbytes
+        for topic, mark in told:
+            self._of(topic).add_mark(mark)
+        self._records = []
+
+    def _of(self, topic: str) -> WaitingRows:
+        waiting = self._waiting.get(topic)
+        if waiting is None:
+            waiting = self._waiting[topic] = WaitingRows()
+        return waiting
+
+    def _spill(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="cdckit-lake-")
+        for waiting in self._waiting.values():
+            waiting.spill(Path(self._folder.name))
+        self._bytes = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are rows or marks, or a table is to be tended."""
+        return bool(self._waiting or self._records) or any(table.due for table in self._tended)
+
+    @property
+    def _tended(self) -> Iterable[LakeTable]:
+        """The tables for which something may be due though no rows come."""
+        config = self.config
+        return self._tables.values() if config.mirror_apply_interval_ms or config.optimize_interval_ms else ()
+
+    @property
+    def full(self) -> bool:
+        """Whether rows take much memory."""
+        return self._bytes >= FULL_BYTES
+
+    def _drop(self) -> None:
+        self._waiting, self._bytes, self._records = {}, 0, []
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    # -- commits
+
+    def ends_at(self, offset: Offset | None) -> None:
+        """Each commit notes it."""
+        self._place = "" if offset is None else json.dumps(offset)
+
+    def commit(self, number: int) -> int:
+        """Writes the tables at the same time, and tells the first fault once all have ended."""
+        self._gather()
+        batch, asked = BatchId(self._application, number, self._place), self._asked()
+        tables = {topic: waiting.taken() for topic, waiting in self._waiting.items()}
+        with self._context.writing_snapshot(_begun(tables.values())):
+            self._write_all(tables, batch, asked)
+        self._drop()
+        for table in self._tended:
+            if table.due:
+                with self.faults.told(table.target.topic):
+                    table.tend(self._application)
+        return sum(rows.count for rows in tables.values())
+
+    def _write_all(self, tables: dict[str, TableRows], batch: BatchId, asked: Asked) -> None:
+        if len(tables) == 1:
+            for topic, rows in tables.items():
+                self._write_table(topic, rows, batch, asked)
+            return
+        assert self._pool is not None
+        jobs = [self._pool.submit(self._write_table, topic, rows, batch, asked) for topic, rows in tables.items()]
+        faults = [error for job in jobs if (error := job.exception()) is not None]
+        lasting = [error for error in faults if not isinstance(error, RetriableSinkError)]
+        for error in (*lasting, *faults):
+            raise error
+
+    def _write_table(self, topic: str, rows: TableRows, batch: BatchId, asked: Asked) -> None:
+        with self.faults.told(topic):
+            self._table(topic).write(rows, batch, asked)
+
+    def _table(self, topic: str) -> LakeTable:
+        """The table of a topic, which no other topic of this pipeline has."""
+        table = self._tables.get(topic)
+        if table is None:
+            target = self._target(topic)
+            self._names.take(str(target), topic)
+            table = self._tables[topic] = LakeTable(target, self.config, self._context)
+        return table
+
+    def _asked(self) -> Asked:
+        """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
+        return Asked(self._context.read_again() if self._context.marks else {}, self._context.accepted())
+
+    def saved(self) -> None:
+        """None of what was committed comes again."""
+        if self._written:
+            self._written = Written((), self._last_batch)
+
+    def close(self) -> None:
+        """Ends the writing threads, and removes the files of what waits."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        self._drop()
+
+
+def _begun(tables: Iterable[TableRows]) -> set[str]:
+    """The source tables whose snapshots begin."""
+    marks = (mark for rows in tables for mark in rows.marks)
+    return {mark.table for mark in marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}

@@ -1,0 +1,147 @@
+"""Where a topic's table lives, and what the process that has the rows does with it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeAlias
+
+import pyarrow as pa
+
+from cdckit.tables.segments import Scope
+from cdckit.tables.target import BatchId, Target
+
+Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
+
+OURS = "cdckit."
+"""What names of a table's properties begin with that hold its notes."""
+PLACE = "cdckit.offset"
+"""The property of a commit that has the offset, as JSON, which all rows before it and none behind it make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What is done to the rows of some keys.
+
+    Attributes:
+        changes: the newest change of each key: the table's columns, `OP`, and a column of `KEPT` for each of `kept`.
+        key: the columns that identify a row.
+        kept: the columns whose value stays as it is in the table where the column of `KEPT` says so.
+        gone: other rows that are removed: those that have all values of one of these.
+    """
+
+    changes: pa.Table
+    key: Sequence[str]
+    kept: Sequence[str]
+    gone: Collection[Scope]
+
+
+class Version(ABC):
+    """A table as it was at some time, whatever is written meanwhile."""
+
+    @property
+    @abstractmethod
+    def number(self) -> int:
+        """It grows with each batch."""
+
+    @property
+    @abstractmethod
+    def has_rows(self) -> bool:
+        """Whether there may be rows."""
+
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Its columns as Arrow has them."""
+
+    @abstractmethod
+    def scan(self, names: Iterable[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of its rows, some thousand at a time."""
+
+
+class LakeTarget(Target):
+    """One table. What is written carries the batch's number, in the same commit."""
+
+    changes_rows: ClassVar[bool] = True
+    alters_at_once: ClassVar[bool] = True
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there is such a table."""
+
+    @abstractmethod
+    def beside(self, suffix: str) -> Self:
+        """A table of the same topic, whose name has something behind this one's."""
+
+    @abstractmethod
+    def version_of(self, application: str) -> int | None:
+        """The number of the last batch that the table has of an application; None where it has none."""
+
+    @abstractmethod
+    def now(self) -> Version | None:
+        """The table as it is now; None where there is none."""
+
+    @abstractmethod
+    def at_batch(self, application: str, batch: int, applied: int | None = None) -> Version | None:
+        """The table as it was before any later batch; None: it was not there yet.
+
+        Args:
+            application: what counts the batches.
+            batch: the number of the last one that it may have.
+            applied: of a mirror, the last version of the changes beside it that it may have; None: any.
+        """
+
+    @property
+    def version(self) -> int:
+        """A number that grows with each batch."""
+        return self._now().number
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there may be rows."""
+        return self._now().has_rows
+
+    def schema(self) -> pa.Schema:
+        """The table's columns as Arrow has them."""
+        return self._now().schema()
+
+    def scan(self, names: Iterable[str]) -> Iterator[pa.RecordBatch]:
+        """Some columns of the table's rows, some thousand at a time."""
+        return self._now().scan(names)
+
+    def _now(self) -> Version:
+        found = self.now()
+        assert found is not None
+        return found
+
+    @abstractmethod
+    def candidates(self, names: Iterable[str], column: str, values: Collection[Any]) -> Iterator[pa.RecordBatch]:
+        """Some columns of the rows in which a column has one of some values, and of others as well."""
+
+    @abstractmethod
+    def append(self, rows: Rows, batch: BatchId) -> None:
+        """Adds rows in one commit."""
+
+    @abstractmethod
+    def replace(self, rows: Rows, batch: BatchId) -> None:
+        """Puts rows, and their columns, in the place of all others, in one commit."""
+
+    @abstractmethod
+    def merge(self, merge: Merge, batch: BatchId) -> None:
+        """Puts the newest row of each key and removes the deleted ones, in one commit."""
+
+    @abstractmethod
+    def exchange(self, put: pa.Table, gone: Sequence[str], batch: BatchId) -> None:
+        """Adds rows and removes those of some positions, in one commit."""
+
+    @abstractmethod
+    def delete(self, scopes: Collection[Scope], batch: BatchId) -> None:
+        """Removes the rows that have all values of one of some scopes, in one commit."""
+
+    @abstractmethod
+    def clear(self, batch: BatchId) -> None:
+        """Removes all rows in one commit."""
+
+    @abstractmethod
+    def maintain(self) -> None:
+        """Puts small files together, and forgets versions that the retention time does not need."""

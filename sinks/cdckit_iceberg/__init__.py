@@ -1,0 +1,1 @@
+"""The sink `iceberg`: Iceberg tables in a catalog, kept by the direct runner without a JVM."""

@@ -1,0 +1,81 @@
+"""The catalog that has the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from threading import Lock
+
+from pyiceberg.catalog import Catalog, load_catalog
+
+from cdckit import ConfigError
+from cdckit_iceberg.config import IcebergConfig
+from cdckit_iceberg.faults import FAULTS, KINDS
+
+_DEFAULTS = {"commit.manifest-merge.enabled": "true", "write.metadata.delete-after-commit.enabled": "true"}
+"""Properties of new tables: what commits leave in the metadata is put together, and removed, in time."""
+
+
+class LakeCatalog:
+    """The catalog, which is opened with its first use; several threads may use it.
+
+    Args:
+        config: the sink's options.
+    """
+
+    def __init__(self, config: IcebergConfig) -> None:
+        self.config = config
+        self.namespace = tuple(config.namespace.split("."))
+        self._lock = Lock()
+        self._made = False
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        properties = dict(self.config.properties)
+        name = properties.pop("name", "default")
+        if self.config.warehouse is not None:
+            place = self.config.warehouse
+            properties["warehouse"] = f"file://{place}" if place.startswith("/") else place
+        try:
+            return load_catalog(name, **properties)
+        except FAULTS as error:
+            raise ConfigError(f"sink.catalog: {self.said(error)}") from None
+
+    @property
+    def tables(self) -> Catalog:
+        """The catalog itself.
+
+        Raises:
+            ConfigError: there is none by these options.
+        """
+        with self._lock:
+            return self._catalog
+
+    @property
+    def table_properties(self) -> Mapping[str, str]:
+        """Those of new tables."""
+        return {**_DEFAULTS, **self.config.table}
+
+    def make_namespace(self) -> None:
+        """Makes the tables' namespace, and those above it, where they are not there."""
+        catalog = self.tables
+        with self._lock:
+            for length in range(1, 1 if self._made else len(self.namespace) + 1):
+                self._make_level(catalog, self.namespace[:length])
+            self._made = True
+
+    def _make_level(self, catalog: Catalog, level: tuple[str, ...]) -> None:
+        if catalog.namespace_exists(level):
+            return
+        try:
+            catalog.create_namespace(level)
+        except KINDS:
+            if not catalog.namespace_exists(level):  # else another process was first
+                raise
+
+    def said(self, error: BaseException) -> str:
+        """The first line of what an error says, without secrets."""
+        text = str(error).strip().partition("\n")[0] or type(error).__name__
+        for secret in self.config.secrets:
+            text = text.replace(secret, "…")
+        return text

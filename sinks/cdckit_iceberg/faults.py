@@ -1,0 +1,90 @@
+"""Faults of pyiceberg, and of what it reaches catalogs and stores by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+
+import pyarrow as pa
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    CommitStateUnknownException,
+    NamespaceAlreadyExistsError,
+    NoSuchIdentifierError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    NotInstalledError,
+    ResolveError,
+    RESTError,
+    ServerError,
+    ServiceUnavailableError,
+    SignError,
+    TableAlreadyExistsError,
+    TooManyRequestsError,
+    ValidationError,
+    ValidationException,
+    WaitingForLockException,
+)
+
+_PASSING = (
+    CommitFailedException,
+    CommitStateUnknownException,
+    ServerError,
+    ServiceUnavailableError,
+    TooManyRequestsError,
+    WaitingForLockException,
+)
+_OTHERS = (
+    NamespaceAlreadyExistsError,
+    NoSuchIdentifierError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    NotInstalledError,
+    RESTError,
+    ResolveError,
+    SignError,
+    TableAlreadyExistsError,
+    ValidationError,
+    ValidationException,
+    ValueError,
+)
+_AWAY = re.compile(
+    r"connection (?:refused|reset|closed|aborted)|timed? ?out|max retries exceeded|name or service not known"
+    r"|database is locked|SlowDown|ServiceUnavailable|TooManyRequests|InternalError|\b50[0234]\b",
+    re.IGNORECASE,
+)
+"""Of catalogs and stores that are away for the moment."""
+
+
+_CLIENTS = {
+    "sqlalchemy.exc": ("SQLAlchemyError",),
+    "botocore.exceptions": ("BotoCoreError", "ClientError"),
+    "thrift.Thrift": ("TException",),
+}
+"""The errors of what reaches catalogs: databases, Glue, Hive."""
+
+
+def _installed() -> Iterator[type[Exception]]:
+    for name, errors in _CLIENTS.items():
+        try:
+            module = import_module(name)
+        except ImportError:
+            continue
+        yield from (getattr(module, error) for error in errors)
+
+
+KINDS: tuple[type[Exception], ...] = (*_PASSING, *_OTHERS, *_installed())
+"""The errors that are told as a sink's; those of networks and files are the system's (`OSError`)."""
+FAULTS: tuple[type[Exception], ...] = (*KINDS, OSError, ImportError)
+"""Those, and what is missing or away."""
+
+
+def passes(error: Exception) -> bool:
+    """Whether the same work, done once more, may succeed: somebody else has committed first, for one."""
+    return isinstance(error, _PASSING) or _AWAY.search(str(error)) is not None
+
+
+def refuses_rows(error: Exception) -> bool:
+    """Whether it is said of what rows hold."""
+    return isinstance(error, pa.ArrowInvalid)

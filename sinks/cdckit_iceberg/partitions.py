@@ -1,0 +1,113 @@
+"""How tables are partitioned: `days(bought), bucket(16, id)`.
+
+https://iceberg.apache.org/spec/#partition-transforms
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import (
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    Transform,
+    TruncateTransform,
+    YearTransform,
+)
+
+AnyTransform: TypeAlias = Transform[Any, Any]
+
+_TERM = re.compile(
+    r"\s*(?:(?P<how>[a-z]+)\s*\(\s*(?:(?P<number>\d+)\s*,\s*)?(?P<inner>[^(),]+?)\s*\)|(?P<plain>[^(),]+?))\s*(?:,|$)"
+)
+_NUMBERED: dict[str, Callable[[int], AnyTransform]] = {"bucket": BucketTransform, "truncate": TruncateTransform}
+_PLAIN: dict[str, Callable[[], AnyTransform]] = {
+    "identity": IdentityTransform,
+    "years": YearTransform,
+    "months": MonthTransform,
+    "days": DayTransform,
+    "hours": HourTransform,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One part of a partitioning.
+
+    Attributes:
+        column: the column that it is made of.
+        how: `identity`, `years`, `months`, `days`, `hours`, `bucket` or `truncate`.
+        number: of the buckets, or how wide values are cut off.
+    """
+
+    column: str
+    how: str = "identity"
+    number: int | None = None
+
+    @property
+    def transform(self) -> AnyTransform:
+        """Iceberg's."""
+        return _PLAIN[self.how]() if self.number is None else _NUMBERED[self.how](self.number)
+
+    @property
+    def name(self) -> str:
+        """What the partition's field is called, as Spark does it."""
+        if self.how == "identity":
+            return self.column
+        return f"{self.column}_{self.how.removesuffix('s')}"
+
+
+def parse_terms(text: str) -> tuple[Term, ...]:
+    """The terms of an option's value.
+
+    Raises:
+        ValueError: it is no list of terms.
+    """
+    return tuple(_terms(text))
+
+
+def _terms(text: str) -> Iterator[Term]:
+    at = 0
+    while text[at:].strip():
+        found = _TERM.match(text, at)
+        if found is None:
+            raise ValueError(f"'{text[at:].strip()}' is no partitioning; 'days(bought), bucket(16, id)' is one")
+        yield _term(found)
+        at = found.end()
+
+
+def _term(found: re.Match[str]) -> Term:
+    if (plain := found["plain"]) is not None:
+        return Term(plain)
+    how, number = found["how"], found["number"]
+    if number is None and how in _PLAIN:
+        return Term(found["inner"], how)
+    if number is not None and int(number) > 0 and how in _NUMBERED:
+        return Term(found["inner"], how, int(number))
+    known = [*(f"{name}(COLUMN)" for name in _PLAIN), *(f"{name}(NUMBER, COLUMN)" for name in _NUMBERED)]
+    raise ValueError(f"'{found[0].strip(' ,')}' is no partitioning; there are {', '.join(known)}")
+
+
+def partition_spec(schema: Schema, terms: Iterable[Term]) -> PartitionSpec:
+    """How a new table is partitioned: by the terms whose column it has, and that take its type."""
+    fields: list[PartitionField] = []
+    for term in terms:
+        column = next((column for column in schema.fields if column.name == term.column), None)
+        if column is not None and term.transform.can_transform(column.field_type):
+            number = PARTITION_FIELD_ID_START + len(fields)
+            fields.append(PartitionField(column.field_id, number, term.transform, term.name))
+    return PartitionSpec(*fields)
+
+
+def unused(schema: Schema, spec: PartitionSpec, terms: Sequence[Term]) -> list[str]:
+    """The columns of terms that a table is not partitioned by."""
+    used = {schema.find_column_name(field.source_id) for field in spec.fields}
+    return [term.column for term in terms if term.column not in used]
