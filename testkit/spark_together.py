@@ -6,11 +6,16 @@ they use a machine better than one after the other, and Spark starts once.
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 _SPARK = "tests/spark/"
+_FIRST = "gw0"
+"""The worker that is dealt the first tests: those of Spark."""
+_NICE = 5
 
 
 class SparkTogether(LoadFileScheduling):  # type: ignore[misc]
@@ -22,5 +27,18 @@ class SparkTogether(LoadFileScheduling):  # type: ignore[misc]
 
 def make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:
     """What deals out the tests; None where xdist's own does: in long series Spark is most of the work."""
-    together = config.getoption("dist") == "loadfile" and not config.getoption("--nightly")
-    return SparkTogether(config, log) if together else None
+    return SparkTogether(config, log) if _together(config) else None
+
+
+def give_way(config: pytest.Config) -> None:
+    """Has a worker let Spark's go first, which has the longest way: a run is over when that one is.
+
+    Called in each worker; the servers that it starts give way, too.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", _FIRST)
+    if worker != _FIRST and not config.getoption("--nightly"):
+        os.nice(_NICE)
+
+
+def _together(config: pytest.Config) -> bool:
+    return config.getoption("dist") == "loadfile" and not config.getoption("--nightly")

@@ -19,7 +19,7 @@ from testkit.servers.object_store import ObjectStore
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 from testkit.spark_java import FAST_START, archive_classes
-from testkit.spark_together import make_scheduler
+from testkit.spark_together import give_way, make_scheduler
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")  # how fast a busy machine is tells nothing of the code
@@ -37,15 +37,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--fast"):
         config.pluginmanager.register(FastTests())
+    else:
+        give_way(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked ``nightly`` to ``--nightly``; Spark's, which take longest, begin."""
+    """Leave the tests marked ``nightly`` to ``--nightly``; the folder of Spark begins, other tests with Spark follow."""
     if not config.getoption("--nightly"):
         long = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
-    items.sort(key=lambda item: item.path.parent.name != "spark")
+    items.sort(key=lambda item: (item.path.parent.name != "spark", item.get_closest_marker("spark") is None))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
