@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked ``nightly`` to ``--nightly``; the folder of Spark begins, other tests with Spark follow."""
+    """Leave the tests marked ``nightly`` to ``--nightly``; the folder of Spark begins, others with Spark follow."""
     if not config.getoption("--nightly"):
         long = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=long)
