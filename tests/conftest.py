@@ -42,12 +42,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked ``nightly`` to ``--nightly``; the folder of Spark begins, others with Spark follow."""
+    """Leave the tests marked ``nightly`` to ``--nightly``; Spark's, which take longest, begin."""
     if not config.getoption("--nightly"):
         long = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
-    items.sort(key=lambda item: (item.path.parent.name != "spark", item.get_closest_marker("spark") is None))
+    items.sort(key=lambda item: item.path.parent.name != "spark")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
