@@ -12,8 +12,9 @@ from pyiceberg.catalog import load_catalog
 
 from cdckit_iceberg.reading import current_rows
 from pages.page import Page
-from testkit.running import CAPTURE_PRIVILEGES, PASSWORD
+from testkit.running import PASSWORD
 from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES
 
 TABLE = "CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY, v INT)"
 
