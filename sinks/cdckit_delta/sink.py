@@ -9,8 +9,9 @@ from deltalake.exceptions import DeltaError
 from cdckit import Finding, Images
 from cdckit.tables.delta.passing import passes, reason, refuses_rows
 from cdckit.tables.delta.target import DeltaTarget
+from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.images import LakeImages
-from cdckit.tables.lake.sink import Faults, LakeSink
+from cdckit.tables.lake.sink import LakeSink
 from cdckit_delta.checks import check_place
 from cdckit_delta.config import DeltaConfig
 
@@ -34,4 +35,4 @@ class DeltaSink(LakeSink):
 
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""
-        return LakeImages(self._options, self._target, self.faults.kinds)
+        return LakeImages(self._options, self._target, self.faults)

@@ -73,6 +73,14 @@ class LakeCatalog:
             if not catalog.namespace_exists(level):  # else another process was first
                 raise
 
+    def shows(self, error: BaseException | None) -> bool:
+        """Whether neither an error nor what it came of says a secret."""
+        while error is not None:
+            if any(secret in str(error) for secret in self.config.secrets):
+                return False
+            error = error.__cause__ or error.__context__
+        return True
+
     def said(self, error: BaseException) -> str:
         """The first line of what an error says, without secrets."""
         text = str(error).strip().partition("\n")[0] or type(error).__name__

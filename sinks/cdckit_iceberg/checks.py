@@ -1,4 +1,7 @@
-"""What `cdc validate --connect` finds about the catalog, without writing there."""
+"""What `cdc validate --connect` finds about the catalog.
+
+Nothing is written there, but that pyiceberg makes the catalog's own tables in a database which lacks them.
+"""
 
 from __future__ import annotations
 

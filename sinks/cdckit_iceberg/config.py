@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, ClassVar, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -89,6 +89,7 @@ class IcebergConfig(LakeOptions):
         found = [value for name, value in self.properties.items() if _SECRET.search(name)]
         for parts in (urlsplit(value) for value in self.properties.values() if "://" in value):
             found += [parts.netloc.rpartition("@")[0], parts.password or "", parts.query]
+            found += [value for _, value in parse_qsl(parts.query)]
         return sorted(filter(None, found), key=len, reverse=True)
 
     @property

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cdckit import Finding, Images
+from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.images import LakeImages
-from cdckit.tables.lake.sink import Faults, LakeSink
+from cdckit.tables.lake.sink import LakeSink
 from cdckit_iceberg.catalog import LakeCatalog
 from cdckit_iceberg.checks import check_catalog
 from cdckit_iceberg.config import IcebergConfig
@@ -21,7 +22,7 @@ class IcebergSink(LakeSink):
         super().__init__(config)
         self._options = config
         self._catalog = LakeCatalog(config)
-        self.faults = Faults(KINDS, passes, refuses_rows, self._catalog.said)
+        self.faults = Faults(KINDS, passes, refuses_rows, self._catalog.said, self._catalog.shows)
 
     @classmethod
     def check(cls, config: IcebergConfig) -> Sequence[Finding]:
@@ -33,4 +34,4 @@ class IcebergSink(LakeSink):
 
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""
-        return LakeImages(self._options, self._target, KINDS)
+        return LakeImages(self._options, self._target, self.faults)

@@ -24,6 +24,12 @@ _ICEBERG_JARS = (
     "org.apache.kafka:connect-json:4.3.1",
     "org.apache.kafka:connect-transforms:4.3.1",
 )
+_ICEBERG_REST_JARS = (
+    f"org.apache.iceberg:iceberg-core:{_ICEBERG}",
+    f"org.apache.iceberg:iceberg-core:{_ICEBERG}:tests",
+    "org.eclipse.jetty:jetty-servlet:11.0.26",
+    "org.xerial:sqlite-jdbc:3.50.3.0",
+)
 _FLINK_JARS = (
     f"org.apache.flink:flink-table-planner_2.12:{_FLINK}",
     f"org.apache.flink:flink-table-runtime:{_FLINK}",
@@ -91,6 +97,11 @@ def iceberg_jars() -> Path:
     return cached(f"iceberg-transforms-{_ICEBERG}", lambda folder: fetch_jars(_ICEBERG_JARS, folder))
 
 
+def iceberg_rest_jars() -> Path:
+    """The folder of Iceberg's own catalog behind REST, with a web server; Hadoop's classes are Spark's."""
+    return cached(f"iceberg-rest-{_ICEBERG}", lambda folder: fetch_jars(_ICEBERG_REST_JARS, folder))
+
+
 def flink_jars() -> Path:
     """The folder of Flink SQL, with its Kafka connector and its JSON formats."""
     return cached(f"flink-{_FLINK}", lambda folder: fetch_jars(_FLINK_JARS, folder))
@@ -103,5 +114,5 @@ def flink_avro_jars() -> Path:
 
 def ensure_downstream() -> None:
     """Fetches what every run of the tests needs, where it is not there yet; the nightly ones fetch the rest."""
-    for fetched in (polars, iceberg_jars, flink_jars):
+    for fetched in (polars, iceberg_jars, iceberg_rest_jars, flink_jars):
         fetched()

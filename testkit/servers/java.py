@@ -26,7 +26,8 @@ _POM = """\
   </dependencies>
 </project>
 """
-_DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+_DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
+_CLASSIFIER = "<classifier>{}</classifier>"
 
 
 @cache
@@ -59,7 +60,7 @@ def java_version(java: Path) -> int:
 
 
 def fetch_jars(artifacts: Iterable[str], folder: Path) -> None:
-    """Copy ``artifacts`` (``group:artifact:version``) of Maven Central and what they need into ``folder``.
+    """Copy ``artifacts`` (``group:artifact:version[:classifier]``) of Maven Central and what they need into ``folder``.
 
     Raises:
         ServerUnavailableError: Maven is missing and cannot be installed here.
@@ -67,7 +68,7 @@ def fetch_jars(artifacts: Iterable[str], folder: Path) -> None:
     ensure_java()
     maven = ensure_program("mvn", "maven")
     pom = folder / "pom.xml"
-    dependencies = "\n".join(_DEPENDENCY.format(*artifact.split(":")) for artifact in artifacts)
+    dependencies = "\n".join(map(_dependency, artifacts))
     pom.write_text(_POM.format(dependencies=dependencies))
     options = ["--batch-mode", "--quiet", "--file", str(pom)]
     run(
@@ -80,6 +81,11 @@ def fetch_jars(artifacts: Iterable[str], folder: Path) -> None:
         ]
     )
     pom.unlink()
+
+
+def _dependency(artifact: str) -> str:
+    group, name, version, *classifier = artifact.split(":")
+    return _DEPENDENCY.format(group, name, version, "".join(map(_CLASSIFIER.format, classifier)))
 
 
 def fetch_archive(artifact: str, folder: Path) -> None:

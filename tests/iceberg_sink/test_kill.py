@@ -15,7 +15,7 @@ from testkit.writers import TABLES, BulkWriter, ShopWriter
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("mode", ["mirror", "changelog"])
+@pytest.mark.parametrize("mode", [pytest.param("mirror", marks=pytest.mark.nightly), "changelog"])
 def test_tables_equal_the_source_after_kills(shop: Shop, mode: str, nightly: bool) -> None:
     seed = random_seed()
     chance = random.Random(seed)

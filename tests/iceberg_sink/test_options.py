@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cdckit import ConfigError
+from cdckit import ConfigError, SinkError
 from cdckit_iceberg.catalog import LakeCatalog
 from cdckit_iceberg.config import IcebergConfig
 from cdckit_iceberg.partitions import Term, parse_terms
+from cdckit_iceberg.sink import IcebergSink
 from testkit.running import PASSWORD
 
 
@@ -34,6 +36,17 @@ def test_a_catalog_that_is_none_is_told_of_without_its_secrets() -> None:
     with pytest.raises(ConfigError) as told:
         _ = LakeCatalog(made).tables
     assert PASSWORD not in str(told.value) and "nosuch" in str(told.value)
+
+
+def test_what_came_of_a_secret_is_not_shown_as_a_cause() -> None:
+    uri = f"sqlite:////nowhere/{PASSWORD}/c.db?password={PASSWORD}"
+    faults = IcebergSink(config(**{"catalog.type": "sql", "catalog.uri": uri})).faults
+    with pytest.raises(SinkError, match="topic t: no such place: …") as told, faults.told("t"):
+        try:
+            raise ValueError(PASSWORD)
+        except ValueError as error:
+            raise OSError(f"no such place: password={PASSWORD}") from error
+    assert PASSWORD not in "".join(traceback.format_exception(told.value))
 
 
 def test_a_catalog_is_asked_for() -> None:

@@ -12,6 +12,7 @@ from cdckit.errors import SinkError
 from cdckit.tables.images import TableImages
 from cdckit.tables.lake.arrow_types import arrow_type
 from cdckit.tables.lake.deferred import SUFFIX
+from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.folding import KEPT, absent_columns, in_order, newest
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.target import LakeTarget, Version
@@ -25,17 +26,16 @@ class LakeImages(TableImages):
     Args:
         config: the sink's options.
         target: gives a topic's table.
-        faults: the errors of the library that reads them.
+        faults: how the library that reads them tells what is wrong.
     """
 
     keeps = True
 
-    def __init__(
-        self, config: LakeOptions, target: Callable[[str], LakeTarget], faults: tuple[type[Exception], ...]
-    ) -> None:
+    def __init__(self, config: LakeOptions, target: Callable[[str], LakeTarget], faults: Faults) -> None:
         super().__init__(config)
         self._target = target
-        self._faults: tuple[type[Exception], ...] = (*faults, OSError)
+        self._faults = faults
+        self._kinds: tuple[type[Exception], ...] = (*faults.kinds, OSError)
         self._opened: dict[str, Version] = {}
         self._barrier: Barrier | None = None
 
@@ -65,8 +65,9 @@ class LakeImages(TableImages):
             if (at := self._barrier) is None:
                 return target.now()
             return target.at_batch(at.application, at.batch, applied)
-        except self._faults as error:
-            raise SinkError(f"table {target}: {error}; nothing can be compared") from error
+        except self._kinds as error:
+            said = f"table {target}: {self._faults.reason(error)}; nothing can be compared"
+            raise SinkError(said) from self._faults.cause(error)
 
     def _side_version(self, target: LakeTarget) -> int | None:
         """The last version of the changes beside a mirror that counts; None: there are none, or all count."""

@@ -6,22 +6,19 @@ import json
 import logging
 import tempfile
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-
-import pyarrow as pa
 
 from cdckit.api.held import Images
 from cdckit.api.marks import MarkKind, RoutedMark
 from cdckit.api.record import Offset, Record
-from cdckit.errors import ConfigError, RetriableSinkError, RowsRefusedError, SinkError
+from cdckit.errors import ConfigError, RetriableSinkError
 from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
 from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows, WaitingRows
 from cdckit.tables.lake.table import Asked, LakeTable
@@ -36,33 +33,6 @@ FULL_BYTES = 16 << 20
 """About so much memory rows take before they are committed, or put into files where they must not be yet."""
 _GATHERED = 2000
 """So many records become columns together, or a few more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Faults:
-    """How a library that writes tables tells what is wrong.
-
-    Attributes:
-        kinds: its errors.
-        passes: whether the same work, done once more, may succeed.
-        refuses_rows: whether it is said of what rows hold.
-        reason: what is said, in a line.
-    """
-
-    kinds: tuple[type[Exception], ...]
-    passes: Callable[[Exception], bool]
-    refuses_rows: Callable[[Exception], bool]
-    reason: Callable[[Exception], str]
-
-    @contextmanager
-    def told(self, topic: str) -> Iterator[None]:
-        """Faults of the library, of Arrow and of the file system as a sink's own."""
-        try:
-            yield
-        except (*self.kinds, OSError, pa.ArrowException, pa.ArrowInvalid) as error:
-            lasting = RowsRefusedError if self.refuses_rows(error) else SinkError
-            kind = RetriableSinkError if self.passes(error) else lasting
-            raise kind(f"table of topic {topic}: {self.reason(error)}") from error
 
 
 class LakeSink(DirectTableSink):
