@@ -44,6 +44,7 @@ class Job:
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
         faults: where the driver takes what cannot be delivered; None: it stops the query.
+        ledger: where the driver takes what tasks read for the ledger; None: none is kept.
         spools: whether workers find files of the planner, as they do where the master is this machine.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
         ends: whether the query is to end at the log's end, whatever Spark says.
@@ -64,6 +65,7 @@ class Job:
     measured: bool = False
     marks: bool = False
     faults: Address | None = None
+    ledger: Address | None = None
     spools: bool = False
     starts: bool = True
     ends: bool = False

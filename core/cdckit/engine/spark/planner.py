@@ -16,6 +16,7 @@ from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.spark.job import MOST_BYTES, SPLIT_BYTES, Job
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
+from cdckit.engine.spark.partitions import SplitPartition, numbered
 from cdckit.engine.spark.relay import driver_of, relayed
 from cdckit.engine.state.copies import number_copy
 from cdckit.engine.state.place import StatePlace
@@ -127,6 +128,19 @@ class Planner:
         splits = self.source.plan(start, end, parallelism)
         self._copy()
         return Plan(splits, max(1, self.job.buckets * parallelism))
+
+    def told(self, end: Offset, partitions: Sequence[SplitPartition]) -> None:
+        """Tells the driver, where it keeps a ledger, which tasks read a batch.
+
+        Raises:
+            StateError: it cannot be reached.
+        """
+        if self.job.ledger is None:
+            return
+        driver = driver_of(self.job)
+        if driver is None:
+            raise StateError("the ledger cannot be kept: the driver cannot be reached")
+        driver.ask("ledger", numbered(partitions), end, len(partitions))
 
     def _copy(self) -> None:
         """Has the driver copy the state where it has changed: nothing is planned that a copy does not know of."""
