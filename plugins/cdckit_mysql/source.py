@@ -193,6 +193,13 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             found = self._planner.cut(first, last, max_bytes)
         return None if found == last else found
 
+    def _cut_snapshot(self, first: LogOffset, last: LogOffset, max_bytes: int) -> LogOffset | None:
+        again = last.resnapshot is not None
+        if again:
+            self._planner.forget()
+        with self._snapshot_due_where_lost():
+            return self._snapshots.cut(first, last, max_bytes, again=again)
+
     def _before_planning(self, at: LogOffset) -> None:
         self._renewal.from_topic_once(at)
 
@@ -283,9 +290,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             ends = not self._snapshots.reads_rows(LogOffset())
             for records in made.of_snapshot(work.told, point, ends=ends):
                 yield Batch(records, None)
-        if work.marked:
+        if work.begun or work.ended:
             marker = TableMarker(self._filters, versions)
-            yield Batch([], None, marks=list(marker.of_snapshot(point.position, work.marked, work.captured)))
+            yield Batch([], None, marks=list(marker.of_snapshot(point.position, work)))
         if work.chunks:
             notify = self._context.notices
             yield from read_chunks(self._config, self._filters, versions, work.chunks, point, notify, work.dialect)

@@ -120,7 +120,8 @@ class Source(ABC):
         """An offset to stop at before `end`, so that about `max_bytes` of log, or a little more, lie before it.
 
         It is one of the offsets where a split may end (never inside a transaction), beyond `start`; `end` itself
-        where less lies between, or where the source cannot tell.
+        where less lies between, or where the source cannot tell. Where a snapshot lies between, it may be the end of
+        one of its chunks, with about so many bytes of the tables before it: `owes_rows` then says that more is to come.
         """
         return end
 
@@ -250,7 +251,10 @@ class Source(ABC):
         return ()
 
     def owes_rows(self, start: Offset) -> bool:
-        """Whether tables are to be read again beyond `start`. Asks nobody; False by default."""
+        """Whether tables are to be read again beyond `start`, or the rest of a snapshot.
+
+        Asks nobody; False by default.
+        """
         return False
 
     def passed(self, offset: Offset, point: Offset) -> bool:

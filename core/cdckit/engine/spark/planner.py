@@ -83,8 +83,11 @@ class Planner:
         seen_ms = time.time_ns() // 1_000_000
         cut = end if max_bytes is None else self.source.cut(start, end, self._batch_bytes(max_bytes))
         self._copy()
-        self._planned = PlannedBatch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
+        self._planned = self._batch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
         return cut
+
+    def _batch(self, end: Offset, time_ms: int | None, size: int) -> PlannedBatch:
+        return PlannedBatch(end, time_ms, size, rows_left=self.source.owes_rows(end))
 
     def _tell_idle(self) -> None:
         self._notices.idle()
@@ -122,7 +125,7 @@ class Planner:
         """The splits of a batch; of one that is repeated after a restart little else is known."""
         # Behind a restart Spark plans the batch that it has noted, without asking for its end.
         known, self._planned = self._planned, None
-        batch = known if known is not None and known.end == end else PlannedBatch(end, self.source.time_ms(end), 0)
+        batch = known if known is not None and known.end == end else self._batch(end, self.source.time_ms(end), 0)
         self._notices.planned(batch)
         parallelism = self._parallelism()
         splits = self.source.plan(start, end, parallelism)
