@@ -23,6 +23,7 @@ from cdckit import (
     SourceError,
     Split,
     StateError,
+    TableExample,
     Undecoded,
     Unmatched,
 )
@@ -361,6 +362,10 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         """The captured collections that there are."""
         with driver_errors(self._config, "asking for the captured collections"):
             return [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+
+    def example(self, table: str) -> TableExample:
+        """Two documents that have an `_id` and nothing else."""
+        return self._marker.example(table)
 
     def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of collections."""

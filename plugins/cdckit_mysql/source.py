@@ -22,6 +22,7 @@ from cdckit import (
     SourceContext,
     SourceError,
     Split,
+    TableExample,
     Undecoded,
     Unmatched,
 )
@@ -390,6 +391,11 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def readable(self) -> Sequence[str]:
         """The captured tables that the server has, but for that of signals; raises where there are only files."""
         return self._origin.readable(self._filters)
+
+    def example(self, table: str) -> TableExample:
+        """By the definition that the server has now."""
+        versions = self._versions_of(self._origin.dialect.rows)
+        return TableMarker(self._filters, versions).example(self._origin.defined(table))
 
     def load(self, names: Collection[str]) -> Mapping[str, int]:
         """By `SHOW GLOBAL STATUS`."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.api.checks import Unmatched
+from cdckit.api.marks import TableExample
 from cdckit.api.notices import UNHEARD, Notices
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.retention import Retention
@@ -233,6 +234,20 @@ class Source(ABC):
             SourceError: the system cannot be reached, or refuses.
         """
         raise ConfigError("source.type: this source reads no tables, so that none can be read again", number="CDC2503")
+
+    def example(self, table: str) -> TableExample:
+        """Records of one of the `readable` tables, by the definition that it has now; what its rows have as columns.
+
+        Needs no state. Not known by default.
+
+        Args:
+            table: its full name, as `readable` has it.
+
+        Raises:
+            ConfigError: this source tells no definitions.
+            SourceError: the system cannot be reached, refuses, or does not have the table any more.
+        """
+        raise ConfigError("source.type: this source does not tell which columns its tables have", number="CDC2503")
 
     def gone(self) -> Sequence[str]:
         """The full names of captured tables that the state knows of and the system has no more; none by default.

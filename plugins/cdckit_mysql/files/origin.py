@@ -26,7 +26,7 @@ from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.rollback_filter import CommittedLog
 from cdckit_mysql.streaming.transaction_range import TransactionRange
-from cdckit_mysql.table import Tables
+from cdckit_mysql.table import Table, Tables
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -153,6 +153,13 @@ class FilesOrigin:
         raise ConfigError(
             "source.binlog.files: log files hold changes, not tables, so that none can be read again: take binlog.files"
             " out for that, so that the server is read",
+            number="CDC2503",
+        )
+
+    def defined(self, table: str) -> Table:
+        """Raises as `readable`."""
+        raise ConfigError(
+            "source.binlog.files: log files do not tell which columns a table has now: take binlog.files out",
             number="CDC2503",
         )
 

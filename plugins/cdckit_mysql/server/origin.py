@@ -23,7 +23,7 @@ from cdckit_mysql.streaming.newly_captured import take_over_missing
 from cdckit_mysql.streaming.opening import LogOpener, on_server
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.retention import oldest_position
-from cdckit_mysql.table import Tables
+from cdckit_mysql.table import Table, Tables
 
 
 class ServerOrigin:
@@ -149,6 +149,10 @@ class ServerOrigin:
     def readable(self, filters: Filters) -> Sequence[str]:
         """The captured tables that the server has now."""
         return self._asked.captured(filters)
+
+    def defined(self, table: str) -> Table:
+        """As the server shows it."""
+        return self._asked.defined(table)
 
     def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of tables."""

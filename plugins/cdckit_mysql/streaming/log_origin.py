@@ -15,6 +15,7 @@ from cdckit_mysql.server.facts import LogFacts
 from cdckit_mysql.snapshot.snapshots import Snapshots
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opened_log import OpenLog
+from cdckit_mysql.table import Table
 
 
 class LogOrigin(LogFacts, Protocol):
@@ -97,6 +98,14 @@ class LogOrigin(LogFacts, Protocol):
 
         Raises:
             ConfigError: none can be read here.
+        """
+
+    def defined(self, table: str) -> Table:
+        """The definition that one of these tables has now.
+
+        Raises:
+            ConfigError: none can be told here.
+            SourceError: there is no such table any more.
         """
 
     def unmatched(self) -> Sequence[Unmatched]:

@@ -123,7 +123,7 @@ ENTRIES = (
     Entry(
         "CDC2502",
         "a table that was asked for is not captured",
-        "`cdc resnapshot` reads captured tables alone.",
+        "`cdc resnapshot`, `cdc diff` and the data source's `table` know captured tables alone.",
         "correct the name, or the include lists.",
     ),
     Entry("CDC2503", "no table can be read again", "The source has only a log.", "see the message."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,23 +23,25 @@ from cdckit.engine.spark.packets import PACKET_SCHEMA
 from cdckit.engine.spark.partitions import SplitPartition, partitions_of, read_partition
 from cdckit.engine.spark.planner import Planner
 from cdckit.engine.spark.stream_reader import StreamReader
+from cdckit.engine.spark.table_shape import Wanted, shape_now
 from cdckit.errors import ConfigError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger", "waitms", "endatlogend")
+OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger", "waitms", "endatlogend", "table", "documentcolumns")
 """The options that are the data source's own; all others are a pipeline's, by their full names."""
 
 
 class CdckitDataSource(DataSource):
-    """Changes as rows with the columns topic, partition, key, value, headers, timestamp and position.
+    """Changes as rows with the columns topic, partition, key, value, headers, timestamp and position; or a table's own.
 
     Options: `pipeline`, the path of a pipeline file; any option of a pipeline file by its full name
     (`source.database.hostname`), stronger than the file's; `parallelism`, how many splits may be read at the same
     time (by default this machine's processors); `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`,
     how long, in milliseconds, an idle source holds up its query, and other sources in it, to wait for changes;
-    `endAtLogEnd`, whether a stream has nothing more behind the log's end as it is once the first batch is done.
+    `table`, of which table the rows are to have its own columns; `documentColumns`, which columns those of a collection
+    have; `endAtLogEnd`, whether a stream has nothing more behind the log's end as it is once the first batch is done.
     """
 
     @classmethod
@@ -47,6 +50,7 @@ class CdckitDataSource(DataSource):
         return "cdckit"
 
     def __init__(self, options: Mapping[str, str]) -> None:
+        self.wanted: Wanted | None = None
         with sealed_errors():
             self.job = self.make_job(options)
 
@@ -60,25 +64,43 @@ class CdckitDataSource(DataSource):
         pipeline = pipeline_of(given)
         if problems := beyond_data_source(pipeline):
             raise ConfigError(*problems, number="CDC2402")
+        if "table" in given:
+            self.wanted = Wanted(given["table"], given.get("documentcolumns", ""))
         return Job(
             pipeline,
+            form="messages" if self.wanted is None else "typed rows",
             parallelism=_whole(given, "parallelism", os.cpu_count() or 1),
             max_bytes=_whole(given, "maxBytesPerTrigger", MAX_BYTES),
             wait_seconds=_whole(given, "waitMs", int(WAIT_SECONDS * 1000), least=0) / 1000,
             ends=_switch(given, "endAtLogEnd"),
         )
 
-    def schema(self) -> str:
-        """The columns, as DDL."""
+    def schema(self) -> str | StructType:
+        """The columns; those of a table are asked for at the source."""
+        if self.wanted is not None:
+            with sealed_errors():
+                shape = shape_now(self.job.pipeline, self.wanted)
+            self.job = replace(self.job, shape=shape, marks=True)
+            return shape.spark_schema
         return SPARK_SCHEMA if self.job.form == "messages" else PACKET_SCHEMA
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
-        return StreamReader(self.job)
+        return StreamReader(self._shaped(stream=True))
 
     def reader(self, schema: StructType) -> BatchReader:
         """The reader of all that the source holds now."""
-        return BatchReader(self.job)
+        return BatchReader(self._shaped(stream=False))
+
+    def _shaped(self, *, stream: bool) -> Job:
+        """The job, once the columns of a table are known."""
+        job = self.job
+        if self.wanted is None:
+            return job
+        if job.shape is None:
+            with sealed_errors():
+                raise ConfigError("table: its columns are asked for at the source: take `.schema(…)` out")
+        return replace(job, shape=replace(job.shape, emptied=stream))
 
 
 def bound_to(job: Job) -> type[CdckitDataSource]:

@@ -7,10 +7,12 @@ from typing import Literal
 from uuid import uuid4
 
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.spark.table_shape import TableShape
 from cdckit.engine.spark.writer import Address
 
-Form = Literal["messages", "packed messages", "table rows"]
-"""What the workers hand to the JVM: a row for each message, packets of messages, or the packets of a table sink."""
+Form = Literal["messages", "packed messages", "table rows", "typed rows"]
+"""What the workers hand to the JVM: a row for each message, packets of messages, the packets of a table sink, or rows
+of one table with its own columns."""
 
 MAX_BYTES = 256 * 1024 * 1024
 """How much of a backlog one batch takes by default, in bytes of the source's log."""
@@ -43,6 +45,7 @@ class Job:
         saves: whether the planner saves the offset of each committed batch, so that the checkpoint may be lost.
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
+        shape: what typed rows look like; None in other forms.
         faults: where the driver takes what cannot be delivered; None: it stops the query.
         spools: whether workers find files of the planner, as they do where the master is this machine.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
@@ -63,6 +66,7 @@ class Job:
     saves: bool = False
     measured: bool = False
     marks: bool = False
+    shape: TableShape | None = None
     faults: Address | None = None
     spools: bool = False
     starts: bool = True

@@ -7,16 +7,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from cdckit.api.notices import Notices
 from cdckit.api.record import Offset
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.api.undecoded import Undecoded
+from cdckit.engine.chain import make_chain
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.spark.job import MOST_BYTES, SPLIT_BYTES, Job
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.relay import driver_of, relayed
+from cdckit.engine.spark.table_shape import DefinitionWatch
 from cdckit.engine.state.copies import number_copy
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_for_planner
@@ -56,6 +59,7 @@ class Planner:
         self._answered = False
         self._target: Offset | None = None
         self._planned: PlannedBatch | None = None
+        self._watch: DefinitionWatch | None = None
 
     def end_at_log_end(self) -> None:
         """The query is to end at the log's end."""
@@ -125,6 +129,8 @@ class Planner:
         self._notices.planned(batch)
         parallelism = self._parallelism()
         splits = self.source.plan(start, end, parallelism)
+        if self._watch is not None:
+            self._watch.require_same(self.source, lambda: make_chain(self.job.pipeline.transforms))
         self._copy()
         return Plan(splits, max(1, self.job.buckets * parallelism))
 
@@ -169,11 +175,14 @@ class Planner:
             source = make_source(self.job.pipeline)
             name = self.job.pipeline.name
             counts = SourceCounts(wanted=self.job.measured)
+            notices: Notices = relayed(self.job) or RunNotices(name)
+            if self.job.shape is not None:
+                notices = self._watch = DefinitionWatch(notices, self.job.shape)
             source.open(
                 SourceContext(
                     name,
                     self.store,
-                    relayed(self.job) or RunNotices(name),
+                    notices,
                     stopping=_orphaned(),
                     counts=counts,
                     starts=self.job.starts,
