@@ -62,6 +62,9 @@ from cdckit_mongodb.tokens import check_token, is_event
 
 log = logging.getLogger("cdckit.mongodb")
 
+_LAST_IN_SECOND = 0xFFFFFFFE
+"""Behind all operations of a second of the cluster's clock; the stream is asked for what comes one further."""
+
 
 class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     """Reads a replica set, or a sharded cluster through its routers."""
@@ -362,6 +365,18 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         """The captured collections that there are."""
         with driver_errors(self._config, "asking for the captured collections"):
             return [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+
+    def offset_before(self, time_ms: int) -> Offset:
+        """By the cluster's clock, to the second."""
+        end = note_moment(self._asked(), self._config)
+        at = StreamOffset(max(1, time_ms // 1000) - 1, _LAST_IN_SECOND, complete=True)
+        return (at if at.moment < end.moment else end).to_json()
+
+    def begin_from(self, offset: Offset) -> None:
+        """The oplog must reach back to it."""
+        error = why_lost(self._asked(), self._config, StreamOffset.kept(offset))
+        if error is not None:
+            raise unrecoverable(self._asked(), error) from error
 
     def example(self, table: str) -> TableExample:
         """Two documents that have an `_id` and nothing else."""

@@ -392,6 +392,14 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         """The captured tables that the server has, but for that of signals; raises where there are only files."""
         return self._origin.readable(self._filters)
 
+    def offset_before(self, time_ms: int) -> Offset:
+        """By the times of commits in the log."""
+        return self._origin.before(time_ms).to_json()
+
+    def begin_from(self, offset: Offset) -> None:
+        """With the definitions of the server where the history has none, if none has changed since."""
+        self._origin.begin_from(LogOffset.kept(offset), self._history, self._renewal)
+
     def example(self, table: str) -> TableExample:
         """By the definition that the server has now."""
         versions = self._versions_of(self._origin.dialect.rows)

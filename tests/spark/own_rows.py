@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from cdckit.api.record import Offset
+from cdckit.engine.spark.failures import WorkerError, recover
 from cdckit.engine.spark.stream_reader import PlannedReader
+from cdckit.errors import numbered
 from cdckit.spark import CdckitDataSource
 from testkit.servers.mysql import MySQLServer
 
@@ -71,3 +75,10 @@ def in_order(rows: list[Row]) -> list[Row]:
 def told(rows: list[Row], *columns: str) -> list[tuple[Any, ...]]:
     """Some columns behind each row's operation."""
     return [(row["_op"], *(row[name] for name in columns)) for row in rows]
+
+
+def number(failure: pytest.ExceptionInfo[WorkerError]) -> str:
+    """The number of the error that left for Spark."""
+    found = recover(str(failure.value))
+    assert found is not None
+    return numbered(found)[0][0]

@@ -12,10 +12,9 @@ import pytest
 from bson import Decimal128
 from pyspark.sql import SparkSession
 
-from cdckit.engine.spark.failures import WorkerError, recover
-from cdckit.errors import numbered
+from cdckit.engine.spark.failures import WorkerError
 from cdckit.spark import CdckitDataSource
-from spark.own_rows import Stream, own_options, read_rows, told
+from spark.own_rows import Stream, number, own_options, read_rows, told
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 
@@ -42,13 +41,6 @@ def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
     mysql_server.run_sql(f"CREATE DATABASE {unique_name};{DDL.format(unique_name)}")
     yield unique_name
     mysql_server.run_sql(f"DROP DATABASE {unique_name}")
-
-
-def number(failure: pytest.ExceptionInfo[WorkerError]) -> str:
-    """The number of the error that left for Spark."""
-    found = recover(str(failure.value))
-    assert found is not None
-    return numbered(found)[0][0]
 
 
 @pytest.mark.spark

@@ -235,6 +235,30 @@ class Source(ABC):
         """
         raise ConfigError("source.type: this source reads no tables, so that none can be read again", number="CDC2503")
 
+    def offset_before(self, time_ms: int) -> Offset:
+        """The place in the log before the first change that was committed at a time or later; its end if none was.
+
+        Not known by default.
+
+        Args:
+            time_ms: the time, in ms since 1970.
+
+        Raises:
+            ConfigError: this source cannot find a time in its log.
+            SourceError: the log does not reach back to it any more.
+        """
+        raise ConfigError("source.type: no time can be found in this source's log: give an offset", number="CDC2402")
+
+    def begin_from(self, offset: Offset) -> None:
+        """Gets ready to read the log from an offset on that was not read to with this state.
+
+        Nothing to do by default.
+
+        Raises:
+            SourceError: the log does not reach back to it any more, or what is needed to read it is not known.
+        """
+        return
+
     def example(self, table: str) -> TableExample:
         """Records of one of the `readable` tables, by the definition that it has now; what its rows have as columns.
 

@@ -77,6 +77,19 @@ class FilesOrigin:
         log.info("the files are read from %s on", start.position)
         return start
 
+    def before(self, time_ms: int) -> LogOffset:
+        """Files are searched for places alone.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError("source.binlog.files: no time can be found in log files: give an offset", number="CDC2402")
+
+    def begin_from(self, at: LogOffset, history: SchemaHistory, renewal: HistoryRenewal) -> None:
+        """`FileDefinitions` takes definitions from the log."""
+        if not history.reaches(at.position):
+            history.start(at.position, Tables(lower_case_table_names=self.lower_case_table_names))
+
     def located(self, at: LogOffset) -> LogOffset:
         """`at` where it is a place in these files; else by GTID, as at another server."""
         files = self._files()

@@ -37,6 +37,21 @@ class LogOrigin(LogFacts, Protocol):
     def begin(self, history: SchemaHistory) -> LogOffset:
         """The oldest place that a pipeline without an offset may begin at; the history knows the definitions there."""
 
+    def before(self, time_ms: int) -> LogOffset:
+        """The place before the first transaction that was committed at a time or later; the end where there is none.
+
+        Raises:
+            ConfigError: a time cannot be found here.
+            SourceError: the log does not reach back to it.
+        """
+
+    def begin_from(self, at: LogOffset, history: SchemaHistory, renewal: HistoryRenewal) -> None:
+        """Sees to it that the log can be read from an offset on, with the definitions there.
+
+        Raises:
+            SourceError: it cannot.
+        """
+
     def located(self, at: LogOffset) -> LogOffset:
         """`at` as it counts here: in the log of another server than before the place is one by GTID.
 

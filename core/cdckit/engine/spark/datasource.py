@@ -17,6 +17,7 @@ from cdckit.engine.config.raw_pipeline import raw_pipeline
 from cdckit.engine.config.requirements import beyond_data_source
 from cdckit.engine.config.resolve import resolve
 from cdckit.engine.spark.arrow import SPARK_SCHEMA
+from cdckit.engine.spark.bounds import bounded_end, place_of
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import MAX_BYTES, WAIT_SECONDS, Job
 from cdckit.engine.spark.packets import PACKET_SCHEMA
@@ -29,7 +30,17 @@ from cdckit.errors import ConfigError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger", "waitms", "endatlogend", "table", "documentcolumns")
+OWN_OPTIONS = (
+    "pipeline",
+    "parallelism",
+    "maxbytespertrigger",
+    "waitms",
+    "endatlogend",
+    "table",
+    "documentcolumns",
+    "from",
+    "to",
+)
 """The options that are the data source's own; all others are a pipeline's, by their full names."""
 
 
@@ -37,11 +48,12 @@ class CdckitDataSource(DataSource):
     """Changes as rows with the columns topic, partition, key, value, headers, timestamp and position; or a table's own.
 
     Options: `pipeline`, the path of a pipeline file; any option of a pipeline file by its full name
-    (`source.database.hostname`), stronger than the file's; `parallelism`, how many splits may be read at the same
-    time (by default this machine's processors); `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`,
-    how long, in milliseconds, an idle source holds up its query, and other sources in it, to wait for changes;
-    `table`, of which table the rows are to have its own columns; `documentColumns`, which columns those of a collection
-    have; `endAtLogEnd`, whether a stream has nothing more behind the log's end as it is once the first batch is done.
+    (`source.database.hostname`), stronger than the file's; `table`, whose rows are to have the table's own columns;
+    `documentColumns`, which columns those of a collection have; `from` and `to`, between which places the log is read;
+    `parallelism`, how many splits may be read at the same time (by default this machine's processors);
+    `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`, how long, in milliseconds, an idle source
+    holds up its query, and other sources in it, to wait for changes; `endAtLogEnd`, whether a stream has nothing more
+    behind the log's end as it is once the first batch is done.
     """
 
     @classmethod
@@ -68,6 +80,8 @@ class CdckitDataSource(DataSource):
             self.wanted = Wanted(given["table"], given.get("documentcolumns", ""))
         return Job(
             pipeline,
+            begin=place_of("from", given["from"]) if "from" in given else None,
+            end=place_of("to", given["to"]) if "to" in given else None,
             form="messages" if self.wanted is None else "typed rows",
             parallelism=_whole(given, "parallelism", os.cpu_count() or 1),
             max_bytes=_whole(given, "maxBytesPerTrigger", MAX_BYTES),
@@ -86,6 +100,9 @@ class CdckitDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
+        if self.job.end is not None:
+            with sealed_errors():
+                raise ConfigError("to: a stream has no end: take it out, or read with `spark.read`")
         return StreamReader(self._shaped(stream=True))
 
     def reader(self, schema: StructType) -> BatchReader:
@@ -143,7 +160,10 @@ def _switch(options: Mapping[str, str], name: str) -> bool:
 
 
 class BatchReader(DataSourceReader):
-    """Reads from the saved offset to the log's end as it is when the query is planned, and saves nothing."""
+    """Reads from the saved offset to the log's end as it is when the query is planned, and saves nothing.
+
+    Or between two places of the log, without a snapshot.
+    """
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -154,6 +174,9 @@ class BatchReader(DataSourceReader):
         with sealed_errors():
             try:
                 start = planner.initial_offset()
+                if self.job.begin is not None or self.job.end is not None:
+                    splits = planner.splits(start, bounded_end(planner.source, self.job, start)).splits
+                    return partitions_of(splits) or [SplitPartition([])]
                 # Where a snapshot is due the first end is the point that its rows stand for, and the log behind it is
                 # the second part. Else the first part is the log up to now, and the second what has come meanwhile.
                 middle = planner.source.latest_offset(start)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from uuid import uuid4
 
+from cdckit.api.record import Offset
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.spark.table_shape import TableShape
 from cdckit.engine.spark.writer import Address
@@ -46,6 +47,8 @@ class Job:
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
         shape: what typed rows look like; None in other forms.
+        begin: where it is to begin: an offset, or a time in ms since 1970; None: where the state says.
+        end: where it is to end, for a reading that is no stream; None: at the log's end.
         faults: where the driver takes what cannot be delivered; None: it stops the query.
         spools: whether workers find files of the planner, as they do where the master is this machine.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
@@ -67,6 +70,8 @@ class Job:
     measured: bool = False
     marks: bool = False
     shape: TableShape | None = None
+    begin: Offset | int | None = None
+    end: Offset | int | None = None
     faults: Address | None = None
     spools: bool = False
     starts: bool = True

@@ -16,6 +16,7 @@ from cdckit.api.undecoded import Undecoded
 from cdckit.engine.chain import make_chain
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.spark.bounds import begin_at
 from cdckit.engine.spark.job import MOST_BYTES, SPLIT_BYTES, Job
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.relay import driver_of, relayed
@@ -66,7 +67,9 @@ class Planner:
         self._ends = True
 
     def initial_offset(self) -> Offset:
-        """Where a query without a checkpoint begins: at the saved offset, else where the source says."""
+        """Where a query without a checkpoint begins: where it is to, at the saved offset, or where the source says."""
+        if self.job.begin is not None:
+            return begin_at(self.source, self.job.begin)
         saved = self.store.load_offset()
         return saved if saved is not None else self.source.initial_offset()
 
