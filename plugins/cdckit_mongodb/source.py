@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -61,6 +62,9 @@ from cdckit_mongodb.streaming.retention import why_lost
 from cdckit_mongodb.tokens import check_token, is_event
 
 log = logging.getLogger("cdckit.mongodb")
+
+_MOMENT = re.compile("(?P<sec>[0-9A-F]{8})(?P<ord>[0-9A-F]{8})-")
+"""What positions begin with."""
 
 _LAST_IN_SECOND = 0xFFFFFFFE
 """Behind all operations of a second of the cluster's clock; the stream is asked for what comes one further."""
@@ -371,6 +375,14 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         end = note_moment(self._asked(), self._config)
         at = StreamOffset(max(1, time_ms // 1000) - 1, _LAST_IN_SECOND, complete=True)
         return (at if at.moment < end.moment else end).to_json()
+
+    def around(self, position: str) -> tuple[Offset, Offset] | None:
+        """The cluster time that it begins with, and the one before."""
+        if (found := _MOMENT.match(position)) is None:
+            return None
+        sec, order = int(found["sec"], 16), int(found["ord"], 16)
+        before = StreamOffset(sec, order - 1, complete=True) if order else StreamOffset(sec - 1, _LAST_IN_SECOND)
+        return before.to_json(), StreamOffset(sec, order, complete=True).to_json()
 
     def begin_from(self, offset: Offset) -> None:
         """The oplog must reach back to it."""

@@ -90,6 +90,22 @@ def test_a_time_is_before_what_was_committed_then(mysql_server: MySQLServer, sho
     assert between(mysql_server, shop, next(new), **{"from": noon.isoformat(), "to": third}) == [2]
 
 
+def test_a_position_is_behind_its_row(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    noon = moment()
+    mysql_server.run_sql(f"INSERT INTO {shop}.orders VALUES (1), (2), (3); INSERT INTO {shop}.orders VALUES (4)")
+    mysql_server.run_sql("FLUSH BINARY LOGS")
+    added(mysql_server, shop, 5)
+    options = own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders", **{"from": noon.isoformat()})
+    places = {row["id"]: row["_position"] for row in read_rows(options)}
+    for first, last in ((1, 2), (2, 4), (2, 5), (3, 4), (4, 5), (5, 5)):
+        bounds = {"from": places[first], "to": places[last]}
+        assert between(mysql_server, shop, tmp_path, **bounds) == [*range(first + 1, last + 1)]
+    assert between(mysql_server, shop, tmp_path, **{"from": places[4]}) == [5]
+    with pytest.raises(WorkerError, match="does not reach back to file number 7000000") as failure:
+        between(mysql_server, shop, tmp_path, **{"from": f"0000-0007000000{places[1][15:]}"})
+    assert number(failure) == "CDC3101"
+
+
 def test_a_stream_may_begin_at_a_place(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
     added(mysql_server, shop, 1)
     noon = moment()
@@ -126,7 +142,7 @@ def test_definitions_that_have_changed_since_are_wanted_of_the_state(
 
 
 @pytest.mark.parametrize(("bounds", "numbered", "said"), [
-    ({"from": "yesterday"}, "CDC2505", "from: should be an offset, as `cdc offsets show` prints it, or a time"),
+    ({"from": "yesterday"}, "CDC2505", "from: should be an offset, as `cdc offsets show` prints it, a row's pos"),
     ({"from": "{}"}, "CDC2505", "from: `file` and `pos` say where"),
     ({"to": "2999-01-01"}, "CDC2505", "to: the reading would begin with a snapshot"),
     ({"from": '{"file": "binlog.000000", "pos": 4}'}, "CDC3101", "no longer has log file binlog.000000"),
@@ -174,6 +190,8 @@ def test_collections_are_bounded_by_seconds(mongo: MongoReplicaSet, unique_name:
         bounds = {"from": times[0], "to": times[1]}
         found = read_rows({**options, **bounds, "state": str(tmp_path / "a")})
         assert [(row["_op"], row["id"]) for row in found] == [("c", "1")]
+        after = {"from": found[0]["_position"], "state": str(tmp_path / "c")}
+        assert [row["id"] for row in read_rows({**options, **after})] == ["2"]
         found = read_rows({**options, "from": times[1], "state": str(tmp_path / "b")})
         assert [row["id"] for row in found] == ["2"]
         client.drop_database(unique_name)

@@ -249,6 +249,16 @@ class Source(ABC):
         """
         raise ConfigError("source.type: no time can be found in this source's log: give an offset", number="CDC2402")
 
+    def around(self, position: str) -> tuple[Offset, Offset] | None:
+        """The places before and behind the transaction that a record's position lies in; None: it is no position here.
+
+        Not known by default.
+
+        Raises:
+            SourceError: the log does not reach back to it any more.
+        """
+        return None
+
     def begin_from(self, offset: Offset) -> None:
         """Gets ready to read the log from an offset on that was not read to with this state.
 

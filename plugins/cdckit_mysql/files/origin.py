@@ -85,6 +85,10 @@ class FilesOrigin:
         """
         raise ConfigError("source.binlog.files: no time can be found in log files: give an offset", number="CDC2402")
 
+    def around(self, epoch: int, number: int, pos: int) -> tuple[LogOffset, LogOffset]:
+        """Raises as `before`."""
+        raise ConfigError("source.binlog.files: no position is found in log files: give an offset", number="CDC2402")
+
     def begin_from(self, at: LogOffset, history: SchemaHistory, renewal: HistoryRenewal) -> None:
         """`FileDefinitions` takes definitions from the log."""
         if not history.reaches(at.position):

@@ -19,11 +19,11 @@ from cdckit_mysql.server.purging import Purging
 from cdckit_mysql.server.readiness import readiness
 from cdckit_mysql.snapshot.snapshots import ServerSnapshots
 from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.log_search import LogSearch
 from cdckit_mysql.streaming.newly_captured import take_over_missing
 from cdckit_mysql.streaming.opening import LogOpener, on_server
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.retention import oldest_position, why_lost
-from cdckit_mysql.streaming.time_search import TimeSearch
 from cdckit_mysql.table import Table, Tables
 
 
@@ -65,12 +65,21 @@ class ServerOrigin:
         return start
 
     def before(self, time_ms: int) -> LogOffset:
-        """See `TimeSearch`."""
+        """See `LogSearch`."""
+        found = self._search().before(time_ms)
+        return self._asked.log_end() if found is None else found
+
+    def around(self, epoch: int, number: int, pos: int) -> tuple[LogOffset, LogOffset]:
+        """See `LogSearch`."""
+        begin, end = self._search().around(number, pos)
+        places = begin, self._asked.log_end() if end is None else end
+        return places[0].with_changes(epoch=epoch), places[1].with_changes(epoch=epoch)
+
+    def _search(self) -> LogSearch:
         server, connection = self._asked.ready()
         with driver_errors(self._config, "asking for the log files"):
             files = list(log_files(connection))
-        found = TimeSearch(self._config, server.identity, files, mariadb=server.mariadb).before(time_ms)
-        return self._asked.log_end() if found is None else found
+        return LogSearch(self._config, server.identity, files, mariadb=server.mariadb)
 
     def begin_from(self, at: LogOffset, history: SchemaHistory, renewal: HistoryRenewal) -> None:
         """The server tells the definitions that the history lacks, if none has changed since."""

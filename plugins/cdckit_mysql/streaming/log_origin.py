@@ -45,6 +45,14 @@ class LogOrigin(LogFacts, Protocol):
             SourceError: the log does not reach back to it.
         """
 
+    def around(self, epoch: int, number: int, pos: int) -> tuple[LogOffset, LogOffset]:
+        """The places before and behind the transaction of the event that ends at a place of a file.
+
+        Raises:
+            ConfigError: places cannot be found here.
+            SourceError: there is no such file.
+        """
+
     def begin_from(self, at: LogOffset, history: SchemaHistory, renewal: HistoryRenewal) -> None:
         """Sees to it that the log can be read from an offset on, with the definitions there.
 

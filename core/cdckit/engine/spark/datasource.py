@@ -17,7 +17,7 @@ from cdckit.engine.config.raw_pipeline import raw_pipeline
 from cdckit.engine.config.requirements import beyond_data_source
 from cdckit.engine.config.resolve import resolve
 from cdckit.engine.spark.arrow import SPARK_SCHEMA
-from cdckit.engine.spark.bounds import bounded_end, place_of
+from cdckit.engine.spark.bounds import bounded_end, place_of, within
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import MAX_BYTES, WAIT_SECONDS, Job
 from cdckit.engine.spark.packets import PACKET_SCHEMA
@@ -80,8 +80,8 @@ class CdckitDataSource(DataSource):
             self.wanted = Wanted(given["table"], given.get("documentcolumns", ""))
         return Job(
             pipeline,
-            begin=place_of("from", given["from"]) if "from" in given else None,
-            end=place_of("to", given["to"]) if "to" in given else None,
+            begin=place_of(given["from"]) if "from" in given else None,
+            end=place_of(given["to"]) if "to" in given else None,
             form="messages" if self.wanted is None else "typed rows",
             parallelism=_whole(given, "parallelism", os.cpu_count() or 1),
             max_bytes=_whole(given, "maxBytesPerTrigger", MAX_BYTES),
@@ -100,9 +100,11 @@ class CdckitDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
-        if self.job.end is not None:
-            with sealed_errors():
-                raise ConfigError("to: a stream has no end: take it out, or read with `spark.read`")
+        with sealed_errors():
+            if self.job.end is not None:
+                raise ConfigError("to: a stream has no end: take it out, or read with `spark.read`", number="CDC2402")
+            if isinstance(self.job.begin, str):
+                raise ConfigError("from: a stream begins at an offset or a time in ISO 8601", number="CDC2505")
         return StreamReader(self._shaped(stream=True))
 
     def reader(self, schema: StructType) -> BatchReader:
@@ -188,4 +190,4 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
-        return read_partition(self.job, partition)
+        return within(self.job, read_partition(self.job, partition))

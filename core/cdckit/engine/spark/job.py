@@ -15,6 +15,9 @@ Form = Literal["messages", "packed messages", "table rows", "typed rows"]
 """What the workers hand to the JVM: a row for each message, packets of messages, the packets of a table sink, or rows
 of one table with its own columns."""
 
+Place = Offset | int | str
+"""A place in a source's log: an offset, a time in ms since 1970, or the position of a record."""
+
 MAX_BYTES = 256 * 1024 * 1024
 """How much of a backlog one batch takes by default, in bytes of the source's log."""
 
@@ -47,7 +50,7 @@ class Job:
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
         shape: what typed rows look like; None in other forms.
-        begin: where it is to begin: an offset, or a time in ms since 1970; None: where the state says.
+        begin: where it is to begin; None: where the state says.
         end: where it is to end, for a reading that is no stream; None: at the log's end.
         faults: where the driver takes what cannot be delivered; None: it stops the query.
         spools: whether workers find files of the planner, as they do where the master is this machine.
@@ -70,8 +73,8 @@ class Job:
     measured: bool = False
     marks: bool = False
     shape: TableShape | None = None
-    begin: Offset | int | None = None
-    end: Offset | int | None = None
+    begin: Place | None = None
+    end: Place | None = None
     faults: Address | None = None
     spools: bool = False
     starts: bool = True

@@ -25,14 +25,7 @@ from cdckit.engine.pipeline import make_source
 from cdckit.errors import ConfigError, SourceError
 from cdckit.tables.documents import DeclaredColumn, parse_columns
 from cdckit.tables.encoder import TableEncoder
-
-OP, POSITION, TIME = "_op", "_position", "_ts"
-"""The columns beside the table's own: operation, place in commit order, and when the source committed the change."""
-
-KEY = "cdckit.key"
-"""What the metadata of a key's column has: its place in the key, from 0."""
-TABLE = "cdckit.table"
-"""What the metadata of `_position` has: whose rows these are."""
+from cdckit.tables.own_columns import KEY, OP, POSITION, TABLE, TIME
 
 _TOLD = pa.schema([(OP, pa.string()), (POSITION, pa.string()), (TIME, pa.timestamp("us", tz="UTC"))])
 

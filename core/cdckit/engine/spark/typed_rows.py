@@ -9,11 +9,12 @@ import pyarrow as pa
 from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Record
 from cdckit.engine.chain import TransformChain
-from cdckit.engine.spark.table_shape import OP, POSITION, TIME, TableShape, declared
+from cdckit.engine.spark.table_shape import TableShape, declared
 from cdckit.errors import SourceError
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.fitted_rows import cast, repeated
 from cdckit.tables.groups import Group
+from cdckit.tables.own_columns import OP, POSITION, TIME
 
 _EMPTIES = (MarkKind.TRUNCATE, MarkKind.DROP)
 _UNTOLD = (MarkKind.UNTOLD, MarkKind.RENAME)
