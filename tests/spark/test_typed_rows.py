@@ -171,6 +171,13 @@ def test_a_table_that_is_not_there_is_refused_by_name(
     assert number(failure) == "CDC2502"
 
 
+def test_a_source_without_tables_says_so(tmp_path: Path) -> None:
+    source = {"source.type": "debezium", "source.bootstrap.servers": "127.0.0.1:1", "source.topics": "t.shop.orders"}
+    with pytest.raises(WorkerError, match="does not know which columns its tables have") as failure:
+        read_rows({**source, "table": "shop.orders", "state": str(tmp_path)})
+    assert number(failure) == "CDC2503"
+
+
 def test_a_column_with_the_name_of_one_of_ours_is_refused(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
     mysql_server.run_sql(f"ALTER TABLE {shop}.others ADD COLUMN _OP INT")
     with pytest.raises(WorkerError, match="has a column '_OP'"):

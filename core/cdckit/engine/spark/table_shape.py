@@ -92,7 +92,12 @@ def shape_now(pipeline: ResolvedPipeline, wanted: Wanted) -> TableShape:
     source = make_source(pipeline)
     with closing(source), closing(make_chain(pipeline.transforms)) as chain:
         source.open(SourceContext(pipeline.name))
-        (name,) = named([wanted.table], source.readable(), option="table")
+        try:
+            captured = source.readable()
+        except ConfigError as error:
+            raise ConfigError("table: this source does not know which columns its tables have: leave 'table' out, and "
+                              "take the messages", number="CDC2503") from error  # fmt: skip
+        (name,) = named([wanted.table], captured, option="table")
         return shape_of(source.example(name), chain, wanted)
 
 
