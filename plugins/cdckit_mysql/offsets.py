@@ -8,6 +8,7 @@ something else, as they do after a failover.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import NamedTuple, Self
@@ -59,6 +60,18 @@ def record_position(prefix: str, row: int, part: int = 0) -> str:
         part: which of the records that one row makes.
     """
     return f"{prefix}-{row:014d}-{part}"
+
+
+_PLACE = re.compile(r"(?P<epoch>\d{4})-(?P<file>\d{10})-(?P<pos>\d{12})-")
+
+
+def place_of_record(position: str) -> tuple[int, int, int] | None:
+    """The epoch, the number of the log's file and the end in it of the event that a record's position tells of.
+
+    None where it is no position of this source.
+    """
+    found = _PLACE.match(position)
+    return None if found is None else (int(found["epoch"]), int(found["file"]), int(found["pos"]))
 
 
 @lru_cache(maxsize=256)

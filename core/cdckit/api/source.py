@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.api.checks import Unmatched
+from cdckit.api.marks import TableExample
 from cdckit.api.notices import UNHEARD, Notices
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.retention import Retention
@@ -234,6 +235,54 @@ class Source(ABC):
             SourceError: the system cannot be reached, or refuses.
         """
         raise ConfigError("source.type: this source reads no tables, so that none can be read again", number="CDC2503")
+
+    def offset_before(self, time_ms: int) -> Offset:
+        """The place in the log before the first change that was committed at a time or later; its end if none was.
+
+        Not known by default.
+
+        Args:
+            time_ms: the time, in ms since 1970.
+
+        Raises:
+            ConfigError: this source cannot find a time in its log.
+            SourceError: the log does not reach back to it any more.
+        """
+        raise ConfigError("source.type: no time can be found in this source's log: give an offset", number="CDC2402")
+
+    def around(self, position: str) -> tuple[Offset, Offset] | None:
+        """The places before and behind the transaction that a record's position lies in; None: it is no position here.
+
+        Not known by default.
+
+        Raises:
+            SourceError: the log does not reach back to it any more.
+        """
+        return None
+
+    def begin_from(self, offset: Offset) -> None:
+        """Gets ready to read the log from an offset on that was not read to with this state.
+
+        Nothing to do by default.
+
+        Raises:
+            SourceError: the log does not reach back to it any more, or what is needed to read it is not known.
+        """
+        return
+
+    def example(self, table: str) -> TableExample:
+        """Records of one of the `readable` tables, by the definition that it has now; what its rows have as columns.
+
+        Needs no state. Not known by default.
+
+        Args:
+            table: its full name, as `readable` has it.
+
+        Raises:
+            ConfigError: this source tells no definitions.
+            SourceError: the system cannot be reached, refuses, or does not have the table any more.
+        """
+        raise ConfigError("source.type: this source does not tell which columns its tables have", number="CDC2503")
 
     def gone(self) -> Sequence[str]:
         """The full names of captured tables that the state knows of and the system has no more; none by default.

@@ -88,6 +88,10 @@ class TableMarker:
                 mark = replace(mark, previous=str(statement.origin(name)))
             yield mark
 
+    def example(self, table: Table) -> TableExample:
+        """Two rows of a table by this definition."""
+        return self._example(table.id, table)
+
     def _altered(self, mark: TableMark, before: Table | None, after: Table | None, change: SchemaChange) -> TableMark:
         """The mark with what the table has otherwise; of one whose definition was not known before nothing is told."""
         if before is None or after is None:

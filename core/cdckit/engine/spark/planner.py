@@ -7,17 +7,21 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from cdckit.api.notices import Notices
 from cdckit.api.record import Offset
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.api.undecoded import Undecoded
+from cdckit.engine.chain import make_chain
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.spark.bounds import begin_at
 from cdckit.engine.spark.job import MOST_BYTES, SPLIT_BYTES, Job
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.partitions import SplitPartition, numbered
 from cdckit.engine.spark.relay import driver_of, relayed
+from cdckit.engine.spark.table_shape import DefinitionWatch
 from cdckit.engine.state.copies import number_copy
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_for_planner
@@ -57,13 +61,16 @@ class Planner:
         self._answered = False
         self._target: Offset | None = None
         self._planned: PlannedBatch | None = None
+        self._watch: DefinitionWatch | None = None
 
     def end_at_log_end(self) -> None:
         """The query is to end at the log's end."""
         self._ends = True
 
     def initial_offset(self) -> Offset:
-        """Where a query without a checkpoint begins: at the saved offset, else where the source says."""
+        """Where a query without a checkpoint begins: where it is to, at the saved offset, or where the source says."""
+        if self.job.begin is not None:
+            return begin_at(self.source, self.job.begin)
         saved = self.store.load_offset()
         return saved if saved is not None else self.source.initial_offset()
 
@@ -129,6 +136,8 @@ class Planner:
         self._notices.planned(batch)
         parallelism = self._parallelism()
         splits = self.source.plan(start, end, parallelism)
+        if self._watch is not None:
+            self._watch.require_same(self.source, lambda: make_chain(self.job.pipeline.transforms))
         self._copy()
         return Plan(splits, max(1, self.job.buckets * parallelism))
 
@@ -186,11 +195,14 @@ class Planner:
             source = make_source(self.job.pipeline)
             name = self.job.pipeline.name
             counts = SourceCounts(wanted=self.job.measured)
+            notices: Notices = relayed(self.job) or RunNotices(name)
+            if self.job.shape is not None:
+                notices = self._watch = DefinitionWatch(notices, self.job.shape)
             source.open(
                 SourceContext(
                     name,
                     self.store,
-                    relayed(self.job) or RunNotices(name),
+                    notices,
                     stopping=_orphaned(),
                     counts=counts,
                     starts=self.job.starts,

@@ -32,6 +32,7 @@ from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, table_packets
 from cdckit.engine.spark.relay import relayed
+from cdckit.engine.spark.typed_rows import TypedRows
 from cdckit.engine.spark.worker_cache import WorkerCache
 from cdckit.tables.sink import Packet, RowEncoder, SparkTableSink
 
@@ -105,6 +106,8 @@ class _Reading:
             assert isinstance(sink, SparkTableSink)
             rows = None if self.ledger is None else self.ledger.rows
             return _table_output(sink.encoder(), self._encoder.chain, self.faults, self.job.pipeline, rows)
+        if self.job.shape is not None:
+            return TypedRows(self.job.shape, self._encoder.chain, marks=self.source.tells_marks)
         portions = self._encoder.portions
         if self.job.form == "messages":
             return lambda records, _: map(to_arrow, portions(records))
