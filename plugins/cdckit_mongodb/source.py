@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from cdckit import (
     SourceError,
     Split,
     StateError,
+    TableExample,
     Undecoded,
     Unmatched,
 )
@@ -60,6 +62,12 @@ from cdckit_mongodb.streaming.retention import why_lost
 from cdckit_mongodb.tokens import check_token, is_event
 
 log = logging.getLogger("cdckit.mongodb")
+
+_MOMENT = re.compile("(?P<sec>[0-9A-F]{8})(?P<ord>[0-9A-F]{8})-")
+"""What positions begin with."""
+
+_LAST_IN_SECOND = 0xFFFFFFFE
+"""Behind all operations of a second of the cluster's clock; the stream is asked for what comes one further."""
 
 
 class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
@@ -361,6 +369,30 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         """The captured collections that there are."""
         with driver_errors(self._config, "asking for the captured collections"):
             return [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+
+    def offset_before(self, time_ms: int) -> Offset:
+        """By the cluster's clock, to the second."""
+        end = note_moment(self._asked(), self._config)
+        at = StreamOffset(max(1, time_ms // 1000) - 1, _LAST_IN_SECOND, complete=True)
+        return (at if at.moment < end.moment else end).to_json()
+
+    def around(self, position: str) -> tuple[Offset, Offset] | None:
+        """The cluster time that it begins with, and the one before."""
+        if (found := _MOMENT.match(position)) is None:
+            return None
+        sec, order = int(found["sec"], 16), int(found["ord"], 16)
+        before = StreamOffset(sec, order - 1, complete=True) if order else StreamOffset(sec - 1, _LAST_IN_SECOND)
+        return before.to_json(), StreamOffset(sec, order, complete=True).to_json()
+
+    def begin_from(self, offset: Offset) -> None:
+        """The oplog must reach back to it."""
+        error = why_lost(self._asked(), self._config, StreamOffset.kept(offset))
+        if error is not None:
+            raise unrecoverable(self._asked(), error) from error
+
+    def example(self, table: str) -> TableExample:
+        """Two documents that have an `_id` and nothing else."""
+        return self._marker.example(table)
 
     def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of collections."""

@@ -8,7 +8,8 @@ something else, as they do after a failover.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import NamedTuple, Self
 
@@ -16,6 +17,7 @@ from cdckit import Offset, StateError
 from cdckit.connector.offset import ConnectorOffset, check_incremental, readable, shared_attributes
 from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
+from cdckit_mysql.snapshot.cursor import SnapshotCursor
 
 SNAPSHOT_RUNNING = "INITIAL"
 """What Debezium's offsets say in `snapshot` while the first snapshot is not finished."""
@@ -23,6 +25,7 @@ SNAPSHOT_RUNNING = "INITIAL"
 _EPOCH = "cdckit_epoch"
 _SERVER = "cdckit_server"
 _SNAPSHOT_CHUNKS = "cdckit_snapshot_chunks"
+_CURSOR = "cdckit_snapshot_cursor"
 _BY_GTID_UNTIL = "cdckit_by_gtid_until"
 _END_TOLD = "cdckit_end_told"
 _ROW_IN_PART = "cdckit_row_in_part"
@@ -59,6 +62,18 @@ def record_position(prefix: str, row: int, part: int = 0) -> str:
     return f"{prefix}-{row:014d}-{part}"
 
 
+_PLACE = re.compile(r"(?P<epoch>\d{4})-(?P<file>\d{10})-(?P<pos>\d{12})-")
+
+
+def place_of_record(position: str) -> tuple[int, int, int] | None:
+    """The epoch, the number of the log's file and the end in it of the event that a record's position tells of.
+
+    None where it is no position of this source.
+    """
+    found = _PLACE.match(position)
+    return None if found is None else (int(found["epoch"]), int(found["file"]), int(found["pos"]))
+
+
 @lru_cache(maxsize=256)
 @cache
 def file_number(name: str) -> int:
@@ -83,6 +98,8 @@ class LogOffset(ConnectorOffset):
         epoch: see above.
         server: the identity of the server that file names belong to.
         snapshot_chunks: which parts of a snapshot that is not finished have been read, and of which plan.
+        cursor: how far a snapshot has come whose chunks are read in several batches, and are followed by the log from
+            this offset's place on; None: there is none.
         by_gtid_until: the place (`FILE:POS`) up to which the server's log may hold what was read at another server, and
             before `pos` what was not read yet: until then `gtids` alone say where to go on. Empty where `pos` does.
         end_told: whether the end of the transaction in hand has been told, if that comes next.
@@ -101,6 +118,7 @@ class LogOffset(ConnectorOffset):
     epoch: int = 0
     server: str | None = None
     snapshot_chunks: str = ""
+    cursor: SnapshotCursor | None = None
     by_gtid_until: str = ""
     end_told: bool = False
     row_in_part: bool = False
@@ -114,6 +132,11 @@ class LogOffset(ConnectorOffset):
     def snapshot_due(self) -> bool:
         """Whether tables are to be read before the log."""
         return self.snapshot is not None or not self.file
+
+    @property
+    def snapshot_begun(self) -> bool:
+        """As the cursor says."""
+        return self.snapshot is not None and self.cursor is not None
 
     @property
     def by_gtid(self) -> bool:
@@ -130,11 +153,21 @@ class LogOffset(ConnectorOffset):
 
         As in a snapshot that was stopped when all other tables were finished.
         """
-        return self.with_changes(snapshot=SNAPSHOT_RUNNING, snapshot_chunks="", resnapshot=again)
+        return self.with_changes(snapshot=SNAPSHOT_RUNNING, snapshot_chunks="", cursor=None, resnapshot=again)
 
     def without_snapshot(self) -> Self:
         """The same where that snapshot is not begun."""
-        return self.with_changes(snapshot=None, snapshot_chunks="", resnapshot=None)
+        return self.with_changes(snapshot=None, snapshot_chunks="", cursor=None, resnapshot=None)
+
+    def behind_snapshot(self) -> Self:
+        """The same where the log comes next, the snapshot's rows having been read together."""
+        again = None if self.resnapshot is None else self.resnapshot.finished()
+        return self.with_changes(after_snapshot=True, snapshot=None, snapshot_chunks="", cursor=None, resnapshot=again)
+
+    def within_snapshot(self, cursor: SnapshotCursor) -> Self:
+        """Of such an offset behind a snapshot: the place within it where the cursor stands."""
+        again = None if self.resnapshot is None else replace(self.resnapshot, done=False)
+        return self.with_changes(snapshot=SNAPSHOT_RUNNING, cursor=cursor, resnapshot=again)
 
     def moved_to(self, server: str) -> Self:
         """The same in the log of another server: by GTID alone, and the epoch begins anew."""
@@ -171,6 +204,7 @@ class LogOffset(ConnectorOffset):
             _EPOCH: self.epoch,
             _SERVER: self.server,
             _SNAPSHOT_CHUNKS: self.snapshot_chunks,
+            _CURSOR: self.cursor and self.cursor.to_json(),
             _BY_GTID_UNTIL: self.by_gtid_until,
             _END_TOLD: self.end_told,
             _ROW_IN_PART: self.row_in_part,
@@ -197,6 +231,7 @@ class LogOffset(ConnectorOffset):
                 epoch=int(offset.get(_EPOCH) or 0),
                 server=offset.get(_SERVER),
                 snapshot_chunks=offset.get(_SNAPSHOT_CHUNKS) or "",
+                cursor=SnapshotCursor.from_json(offset.get(_CURSOR)),
                 by_gtid_until=offset.get(_BY_GTID_UNTIL) or "",
                 end_told=bool(offset.get(_END_TOLD)),
                 row_in_part=bool(offset.get(_ROW_IN_PART)),

@@ -22,6 +22,7 @@ from cdckit import (
     SourceContext,
     SourceError,
     Split,
+    TableExample,
     Undecoded,
     Unmatched,
 )
@@ -40,7 +41,7 @@ from cdckit_mysql.files.origin import FilesOrigin
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.server import SnapshotServer
 from cdckit_mysql.incremental.signalling import Signalling
-from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given
+from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given, place_of_record
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.schema_history.renewal import HistoryRenewal
@@ -193,6 +194,13 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             found = self._planner.cut(first, last, max_bytes)
         return None if found == last else found
 
+    def _cut_snapshot(self, first: LogOffset, last: LogOffset, max_bytes: int) -> LogOffset | None:
+        again = last.resnapshot is not None
+        if again:
+            self._planner.forget()
+        with self._snapshot_due_where_lost():
+            return self._snapshots.cut(first, last, max_bytes, again=again)
+
     def _before_planning(self, at: LogOffset) -> None:
         self._renewal.from_topic_once(at)
 
@@ -283,9 +291,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             ends = not self._snapshots.reads_rows(LogOffset())
             for records in made.of_snapshot(work.told, point, ends=ends):
                 yield Batch(records, None)
-        if work.marked:
+        if work.begun or work.ended:
             marker = TableMarker(self._filters, versions)
-            yield Batch([], None, marks=list(marker.of_snapshot(point.position, work.marked, work.captured)))
+            yield Batch([], None, marks=list(marker.of_snapshot(point.position, work)))
         if work.chunks:
             notify = self._context.notices
             yield from read_chunks(self._config, self._filters, versions, work.chunks, point, notify, work.dialect)
@@ -390,6 +398,24 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def readable(self) -> Sequence[str]:
         """The captured tables that the server has, but for that of signals; raises where there are only files."""
         return self._origin.readable(self._filters)
+
+    def offset_before(self, time_ms: int) -> Offset:
+        """By the times of commits in the log."""
+        return self._origin.before(time_ms).to_json()
+
+    def around(self, position: str) -> tuple[Offset, Offset] | None:
+        """By the file and the place in it that the position begins with."""
+        found = place_of_record(position)
+        return None if found is None else tuple(at.to_json() for at in self._origin.around(*found))  # type: ignore[return-value]
+
+    def begin_from(self, offset: Offset) -> None:
+        """With the definitions of the server where the history has none, if none has changed since."""
+        self._origin.begin_from(LogOffset.kept(offset), self._history, self._renewal)
+
+    def example(self, table: str) -> TableExample:
+        """By the definition that the server has now."""
+        versions = self._versions_of(self._origin.dialect.rows)
+        return TableMarker(self._filters, versions).example(self._origin.defined(table))
 
     def load(self, names: Collection[str]) -> Mapping[str, int]:
         """By `SHOW GLOBAL STATUS`."""

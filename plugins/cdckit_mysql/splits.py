@@ -39,7 +39,11 @@ class ChunkWork:
         dialect: of the server that they are read from.
         run_id: the run's id in the records' headers.
         told: what the schema-change topic is told of the snapshot's definitions, before its rows.
-        marked: the tables that the snapshot reads, to be told of by table marks; in one of its splits alone.
+        begun: the tables that the snapshot begins to read here, to be told of by table marks; in one of the splits of
+            a batch alone.
+        ended: those that it has read all of.
+        ahead: those that it begins to read in a later batch, where this is the first of several.
+        first: whether this is the snapshot's first batch.
         captured: all captured tables, beside those.
     """
 
@@ -47,7 +51,10 @@ class ChunkWork:
     dialect: Dialect
     run_id: str
     told: tuple[SchemaEvent, ...] = ()
-    marked: tuple[Table, ...] = ()
+    begun: tuple[Table, ...] = ()
+    ended: tuple[Table, ...] = ()
+    ahead: tuple[Table, ...] = ()
+    first: bool = True
     captured: tuple[Table, ...] = ()
 
 

@@ -48,6 +48,7 @@ MYSQL: dict[str, Any] = {
     "cdckit_by_gtid_until": "binlog.000012:1570", "cdckit_incremental": INCREMENTAL, "cdckit_resnapshot": AGAIN,
 }  # fmt: skip
 MARIADB = {**MYSQL, "gtids": "0-1-42,1-2-7", "snapshot": "INITIAL", "cdckit_snapshot_chunks": "p:0-17,19"}
+MARIADB["cdckit_snapshot_cursor"] = {"table": "d.t", "key": ["17", "x"], "part": 3, "chunk": 19}
 TOKEN = "826B03E9AE000000732B022C0100296E5A10049AA87CCD8DA5424DA0A6DB9DE3B79A92461E5F6964002B040004"
 MONGODB: dict[str, Any] = {
     "sec": 1, "ord": 2, "resume_token": TOKEN, "cdckit_complete": True, "cdckit_tie": 1, "transaction_id": "l:1",

@@ -107,6 +107,16 @@ class Capture:
         self.keep(end)
         return found
 
+    def batches(self, parallelism: int = 2, max_bytes: int = 1 << 28) -> Iterator[list[Record]]:
+        """The batches that the Spark runner reads, up to the log's end; each is kept once the next one is asked for."""
+        start = self.offset()
+        while (whole := self.source.latest_offset(start)) != start:
+            end = self.source.cut(start, whole, max_bytes)
+            splits = self.source.plan(start, end, parallelism)
+            yield [record for split in splits for record in read_elsewhere(self.config, split)]
+            self.keep(end)
+            start = end
+
     def keep(self, offset: Offset | None) -> None:
         """Makes an offset the one to go on from."""
         if offset is not None:

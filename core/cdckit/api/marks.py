@@ -93,6 +93,9 @@ class TableMark:
         change: for ALTER: what is otherwise.
         previous: for RENAME: the `database.table` whose rows these were.
         statement: what the source's log has of it; "" where it was no statement.
+        of_shared: whether it is only for targets that tables share without anything that tells their rows apart (True),
+            or only for others (False); None: for all. Where a snapshot's tables are read one after the other, a shared
+            target hears of all their begins with the first one.
     """
 
     kind: MarkKind
@@ -103,6 +106,7 @@ class TableMark:
     change: DefinitionChange | None = None
     previous: str | None = None
     statement: str = ""
+    of_shared: bool | None = None
 
     @property
     def table(self) -> str:

@@ -107,7 +107,7 @@ class Notices:
         Args:
             data_collection: the table.
             part: tells this part from the table's others.
-            parts: how many there are.
+            parts: how many there are; 0 where that is not known before the last one.
             rows: how many rows of the part were read.
             finished: whether that was the last of them.
         """

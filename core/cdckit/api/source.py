@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.api.checks import Unmatched
+from cdckit.api.marks import TableExample
 from cdckit.api.notices import UNHEARD, Notices
 from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.retention import Retention
@@ -120,7 +121,8 @@ class Source(ABC):
         """An offset to stop at before `end`, so that about `max_bytes` of log, or a little more, lie before it.
 
         It is one of the offsets where a split may end (never inside a transaction), beyond `start`; `end` itself
-        where less lies between, or where the source cannot tell.
+        where less lies between, or where the source cannot tell. Where a snapshot lies between, it may be the end of
+        one of its chunks, with about so many bytes of the tables before it: `owes_rows` then says that more is to come.
         """
         return end
 
@@ -234,6 +236,54 @@ class Source(ABC):
         """
         raise ConfigError("source.type: this source reads no tables, so that none can be read again", number="CDC2503")
 
+    def offset_before(self, time_ms: int) -> Offset:
+        """The place in the log before the first change that was committed at a time or later; its end if none was.
+
+        Not known by default.
+
+        Args:
+            time_ms: the time, in ms since 1970.
+
+        Raises:
+            ConfigError: this source cannot find a time in its log.
+            SourceError: the log does not reach back to it any more.
+        """
+        raise ConfigError("source.type: no time can be found in this source's log: give an offset", number="CDC2402")
+
+    def around(self, position: str) -> tuple[Offset, Offset] | None:
+        """The places before and behind the transaction that a record's position lies in; None: it is no position here.
+
+        Not known by default.
+
+        Raises:
+            SourceError: the log does not reach back to it any more.
+        """
+        return None
+
+    def begin_from(self, offset: Offset) -> None:
+        """Gets ready to read the log from an offset on that was not read to with this state.
+
+        Nothing to do by default.
+
+        Raises:
+            SourceError: the log does not reach back to it any more, or what is needed to read it is not known.
+        """
+        return
+
+    def example(self, table: str) -> TableExample:
+        """Records of one of the `readable` tables, by the definition that it has now; what its rows have as columns.
+
+        Needs no state. Not known by default.
+
+        Args:
+            table: its full name, as `readable` has it.
+
+        Raises:
+            ConfigError: this source tells no definitions.
+            SourceError: the system cannot be reached, refuses, or does not have the table any more.
+        """
+        raise ConfigError("source.type: this source does not tell which columns its tables have", number="CDC2503")
+
     def gone(self) -> Sequence[str]:
         """The full names of captured tables that the state knows of and the system has no more; none by default.
 
@@ -250,7 +300,10 @@ class Source(ABC):
         return ()
 
     def owes_rows(self, start: Offset) -> bool:
-        """Whether tables are to be read again beyond `start`. Asks nobody; False by default."""
+        """Whether tables are to be read again beyond `start`, or the rest of a snapshot.
+
+        Asks nobody; False by default.
+        """
         return False
 
     def passed(self, offset: Offset, point: Offset) -> bool:

@@ -43,6 +43,11 @@ class ConnectorOffset(ABC):
     def snapshot_due(self) -> bool:
         """Whether tables are to be read before the log."""
 
+    @property
+    def snapshot_begun(self) -> bool:
+        """Whether a snapshot is due of which some chunks were read, so that it goes on with those that are left."""
+        return False
+
     @abstractmethod
     def before_rows(self, again: Resnapshot) -> Self:
         """Before a snapshot of these tables alone; what comes behind it goes on from here."""

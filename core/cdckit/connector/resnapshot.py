@@ -98,13 +98,16 @@ def settle(state: StateStore, offset: Offset) -> None:
         state.put(KEPT_AS, None)
 
 
-def named(tables: Sequence[str], captured: Collection[str], gone: Collection[str] = ()) -> list[str]:
+def named(
+    tables: Sequence[str], captured: Collection[str], gone: Collection[str] = (), option: str = "--table"
+) -> list[str]:
     """The names as the source has them.
 
     Args:
         tables: as the user writes them.
         captured: the tables that there are.
         gone: those that there were.
+        option: where the user writes them.
 
     Raises:
         ConfigError: with each name that is none of a captured table.
@@ -112,7 +115,7 @@ def named(tables: Sequence[str], captured: Collection[str], gone: Collection[str
     known = {*captured, *gone}
     by_case = {name.lower(): name for name in (*gone, *captured)}
     problems = [
-        f"--table: '{name}' is no captured table{did_you_mean(name, captured)}{_known(captured)}"
+        f"{option}: '{name}' is no captured table{did_you_mean(name, captured)}{_known(captured)}"
         for name in tables
         if name not in known and name.lower() not in by_case
     ]

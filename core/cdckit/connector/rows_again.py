@@ -81,5 +81,8 @@ def _names(wanted: Resnapshot) -> str:
 
 
 def without_unfinished(at: At) -> At:
-    """`at` without tables that another runner has begun to read again; the state knows of them, too."""
-    return at if at.resnapshot is None or at.resnapshot.done else at.without_snapshot()
+    """`at` without tables that another runner has begun to read again; the state knows of them, too.
+
+    Those that are read in chunks go on behind the last one.
+    """
+    return at if at.resnapshot is None or at.resnapshot.done or at.snapshot_begun else at.without_snapshot()

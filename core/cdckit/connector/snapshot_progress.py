@@ -53,7 +53,7 @@ class PartProgress(SnapshotProgress):
         notices: told at most twice a second, and at the end.
         data_collection: the table: `database.table`.
         part: tells this part from the table's others.
-        parts: how many parts the table has.
+        parts: how many parts the table has; 0 where that is not known before its last one.
     """
 
     def __init__(self, notices: Notices, data_collection: str, part: int, parts: int) -> None:
@@ -68,9 +68,11 @@ class PartProgress(SnapshotProgress):
 
 @dataclass(slots=True)
 class _Table:
-    """What is known of a table's parts: how many rows each has given, and which are finished."""
+    """What is known of a table's parts: how many there are, how many rows each has given, and which are finished."""
 
     estimate: int | None = None
+    parts: int = 0
+    read: int = 0
     rows: dict[int, int] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
 
@@ -93,7 +95,9 @@ class PartsProgress:
     def part(self, data_collection: str, part: int, parts: int, rows: int, finished: bool) -> None:
         """What `PartProgress` tells."""
         table = self._tables.setdefault(data_collection, _Table())
+        table.read += rows - table.rows.get(part, 0)
         table.rows[part] = rows
+        table.parts = parts or table.parts
         (table.finished.add if finished else table.finished.discard)(part)
-        read, done = sum(table.rows.values()), len(table.finished) == parts
-        self._notices.snapshot_progress(data_collection, read, table.estimate, done)
+        done = len(table.finished) == table.parts
+        self._notices.snapshot_progress(data_collection, table.read, table.estimate, done)

@@ -160,10 +160,12 @@ class ConnectorSource(Source, Generic[Config, At]):
             at = self._located(at)  # another server may answer by now
 
     def cut(self, start: Offset, end: Offset, max_bytes: int) -> Offset:
-        """The end of a transaction about `max_bytes` beyond `start`."""
+        """The end of a transaction about `max_bytes` beyond `start`; within a snapshot the end of a chunk."""
         first, last = self._offsets.from_json(start), self._offsets.from_json(end)
-        # A snapshot's batch is planned by rows, not by bytes of the log.
-        if first.snapshot_due or last.after_snapshot:
+        if last.after_snapshot:
+            place = self._cut_snapshot(first, last, max_bytes)
+            return end if place is None else place.to_json()
+        if first.snapshot_due:
             return end
         found = self._cut(first, last, max_bytes)
         return end if found is None else found.with_changes(incremental=last.incremental).to_json()
@@ -212,8 +214,9 @@ class ConnectorSource(Source, Generic[Config, At]):
         return [] if end == start else self.bounded(self._log_split(start, at), end)
 
     def owes_rows(self, start: Offset) -> bool:
-        """As the state says."""
-        return self._due(self._offsets.from_json(start)) is not None
+        """As the state says; within a snapshot that is read in several batches the rest of it is owed."""
+        at = self._offsets.from_json(start)
+        return at.snapshot_begun or self._due(at) is not None
 
     def _due(self, at: At) -> Resnapshot | None:
         """The tables that are to be read again beyond `at`."""
@@ -281,6 +284,14 @@ class ConnectorSource(Source, Generic[Config, At]):
 
     def _cut(self, first: At, last: At, max_bytes: int) -> At | None:
         """See `cut`; None where less lies between, or where that cannot be told."""
+        return None
+
+    def _cut_snapshot(self, first: At, last: At, max_bytes: int) -> At | None:
+        """A place within the chunks of a snapshot, between `first` and its end `last`, where a batch is to end.
+
+        About `max_bytes` of the tables lie before it; None where less is left, or where it is read as one batch. Such a
+        place is an offset at which a snapshot is due that has begun (`snapshot_begun`).
+        """
         return None
 
     def _before_planning(self, at: At) -> None:

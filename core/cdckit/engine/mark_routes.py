@@ -51,6 +51,8 @@ class MarkRoutes:
         for topic, route in self._routes(mark.example).items():
             others = () if route.scope else self._sharing(mark, topic)
             sharing = tuple(sorted(table for table in others if table != mark.table))
+            if mark.of_shared is not None and mark.of_shared != bool(sharing):
+                continue
             earlier = before[topic].record if topic in before else None
             yield RoutedMark(mark, topic, route.scope, sharing, route.record, earlier)
 

@@ -56,6 +56,11 @@ class CollectionMarker:
                 statement=statement,
             )
 
+    def example(self, collection: str) -> TableExample:
+        """Records of a collection, which is named with its database."""
+        database, _, name = collection.partition(".")
+        return self._example((database, name))
+
     def _others(self) -> Iterator[TableExample]:
         return (self._example(name) for name in self._captured())
 

@@ -13,6 +13,7 @@ from cdckit_mysql.events.altered_tables import definition_change
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogPosition, record_position
+from cdckit_mysql.splits import ChunkWork
 from cdckit_mysql.table import Table, TableId, Tables
 
 _LAST_ROW = 10**14 - 1
@@ -37,24 +38,26 @@ class TableMarker:
         self._versions = versions
         self._examples: dict[TableId, tuple[Table | None, TableExample]] = {}
 
-    def of_snapshot(self, point: LogPosition, read: Sequence[Table], captured: Sequence[Table]) -> Iterator[TableMark]:
-        """That a snapshot at `point` begins, and that it ends, for each table that is read.
+    def of_snapshot(self, point: LogPosition, work: ChunkWork) -> Iterator[TableMark]:
+        """That a snapshot begins, and that it ends, for each table of whose rows the first or last are read.
 
         Args:
             point: the place in the log that its rows stand for.
-            read: the tables whose rows it reads.
-            captured: all captured tables.
+            work: what is read.
         """
         # All rows of the snapshot lie between the two marks, by position alone: no reader has to know how it was cut.
         begin, end = record_position(point.prefix, 0), record_position(point.prefix, _LAST_ROW)
 
         def others() -> Iterator[TableExample]:
-            return (self._example(table.id, table) for table in captured)
+            return (self._example(table.id, table) for table in work.captured)
 
-        for table in read:
-            example = self._example(table.id, table)
-            yield TableMark(MarkKind.SNAPSHOT_BEGIN, begin, example, others)
-            yield TableMark(MarkKind.SNAPSHOT_END, end, example, others)
+        for table in work.begun:
+            shared = None if work.first else False
+            yield TableMark(MarkKind.SNAPSHOT_BEGIN, begin, self._example(table.id, table), others, of_shared=shared)
+        for table in work.ahead:
+            yield TableMark(MarkKind.SNAPSHOT_BEGIN, begin, self._example(table.id, table), others, of_shared=True)
+        for table in work.ended:
+            yield TableMark(MarkKind.SNAPSHOT_END, end, self._example(table.id, table), others)
 
     def of_statement(
         self, changes: Sequence[SchemaChange], tables: Tables, prefix: str, first: int
@@ -84,6 +87,10 @@ class TableMarker:
             elif kind is MarkKind.RENAME:
                 mark = replace(mark, previous=str(statement.origin(name)))
             yield mark
+
+    def example(self, table: Table) -> TableExample:
+        """Two rows of a table by this definition."""
+        return self._example(table.id, table)
 
     def _altered(self, mark: TableMark, before: Table | None, after: Table | None, change: SchemaChange) -> TableMark:
         """The mark with what the table has otherwise; of one whose definition was not known before nothing is told."""

@@ -48,6 +48,10 @@ class NoSnapshots:
         """There is none; raises as `start`."""
         self._refuse()
 
+    def cut(self, first: LogOffset, last: LogOffset, max_bytes: int, *, again: bool) -> NoReturn:
+        """There are none; raises as `start`."""
+        self._refuse()
+
     def chunks(self, whole: Split, parallelism: int, *, again: bool) -> NoReturn:
         """There are none; raises as `start`."""
         self._refuse()

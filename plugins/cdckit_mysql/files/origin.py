@@ -26,7 +26,7 @@ from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.rollback_filter import CommittedLog
 from cdckit_mysql.streaming.transaction_range import TransactionRange
-from cdckit_mysql.table import Tables
+from cdckit_mysql.table import Table, Tables
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -76,6 +76,23 @@ class FilesOrigin:
             history.start(start.position, Tables(lower_case_table_names=self.lower_case_table_names))
         log.info("the files are read from %s on", start.position)
         return start
+
+    def before(self, time_ms: int) -> LogOffset:
+        """Files are searched for places alone.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError("source.binlog.files: no time can be found in log files: give an offset", number="CDC2402")
+
+    def around(self, epoch: int, number: int, pos: int) -> tuple[LogOffset, LogOffset]:
+        """Raises as `before`."""
+        raise ConfigError("source.binlog.files: no position is found in log files: give an offset", number="CDC2402")
+
+    def begin_from(self, at: LogOffset, history: SchemaHistory, renewal: HistoryRenewal) -> None:
+        """`FileDefinitions` takes definitions from the log."""
+        if not history.reaches(at.position):
+            history.start(at.position, Tables(lower_case_table_names=self.lower_case_table_names))
 
     def located(self, at: LogOffset) -> LogOffset:
         """`at` where it is a place in these files; else by GTID, as at another server."""
@@ -153,6 +170,13 @@ class FilesOrigin:
         raise ConfigError(
             "source.binlog.files: log files hold changes, not tables, so that none can be read again: take binlog.files"
             " out for that, so that the server is read",
+            number="CDC2503",
+        )
+
+    def defined(self, table: str) -> Table:
+        """Raises as `readable`."""
+        raise ConfigError(
+            "source.binlog.files: log files do not tell which columns a table has now: take binlog.files out",
             number="CDC2503",
         )
 

@@ -10,6 +10,7 @@ import pymysql
 
 from cdckit import RetriableSourceError, SourceError, Unmatched
 from cdckit_mysql.config import MySqlConfig
+from cdckit_mysql.ddl import DdlReader, load_table
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.checks import check_log, say_row_image, unmatched_entries
@@ -17,6 +18,7 @@ from cdckit_mysql.server.connection import Connection, at_once, connect, driver_
 from cdckit_mysql.server.facts import Dialect, Server, log_end, log_files, read_dialect, read_server, status_of
 from cdckit_mysql.server.stored_tables import stored_names
 from cdckit_mysql.streaming.planning import bytes_between
+from cdckit_mysql.table import Table, TableId
 
 _IDLE = 10.0
 """After so many seconds without use, the connection is asked whether it is still there."""
@@ -114,6 +116,19 @@ class AskedServer:
         with driver_errors(self._config, "listing the tables"):
             found = list(stored_names(self.ready()[1], filters.database))
         return [str(table) for table in found if filters.captures(*table) and not filters.signals(*table)]
+
+    def defined(self, table: str) -> Table:
+        """The definition of a table, which is named with its database.
+
+        Raises:
+            SourceError: there is no such table.
+        """
+        reader = DdlReader(self.dialect.flavor, charsets=self.dialect.charsets)
+        with driver_errors(self._config, f"asking for the definition of {table}"):
+            found = load_table(self.ready()[1], TableId(*table.split(".", 1)), reader)
+        if found is None:
+            raise SourceError(f"{table}: the server has no such table any more")
+        return found
 
     def unmatched_entries(self) -> list[Unmatched]:
         """Of the include lists."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from cdckit import CdcError, Finding, Retention, SnapshotMode, Split, Unmatched
+from cdckit import CdcError, Finding, Retention, RetriableSourceError, SnapshotMode, SourceError, Split, Unmatched
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition
@@ -14,16 +14,17 @@ from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.schema_history.renewal import HistoryRenewal
 from cdckit_mysql.server.asked_server import AskedServer
 from cdckit_mysql.server.connection import driver_errors, place
-from cdckit_mysql.server.facts import Dialect
+from cdckit_mysql.server.facts import Dialect, log_files
 from cdckit_mysql.server.purging import Purging
 from cdckit_mysql.server.readiness import readiness
 from cdckit_mysql.snapshot.snapshots import ServerSnapshots
 from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.log_search import LogSearch
 from cdckit_mysql.streaming.newly_captured import take_over_missing
 from cdckit_mysql.streaming.opening import LogOpener, on_server
 from cdckit_mysql.streaming.progress import is_beyond
-from cdckit_mysql.streaming.retention import oldest_position
-from cdckit_mysql.table import Tables
+from cdckit_mysql.streaming.retention import oldest_position, why_lost
+from cdckit_mysql.table import Table, Tables
 
 
 class ServerOrigin:
@@ -62,6 +63,40 @@ class ServerOrigin:
             start = oldest_position(connection, server)
         history.start(start.position, Tables(lower_case_table_names=server.lower_case_table_names))
         return start
+
+    def before(self, time_ms: int) -> LogOffset:
+        """See `LogSearch`."""
+        found = self._search().before(time_ms)
+        return self._asked.log_end() if found is None else found
+
+    def around(self, epoch: int, number: int, pos: int) -> tuple[LogOffset, LogOffset]:
+        """See `LogSearch`."""
+        begin, end = self._search().around(number, pos)
+        places = begin, self._asked.log_end() if end is None else end
+        return places[0].with_changes(epoch=epoch), places[1].with_changes(epoch=epoch)
+
+    def _search(self) -> LogSearch:
+        server, connection = self._asked.ready()
+        with driver_errors(self._config, "asking for the log files"):
+            files = list(log_files(connection))
+        return LogSearch(self._config, server.identity, files, mariadb=server.mariadb)
+
+    def begin_from(self, at: LogOffset, history: SchemaHistory, renewal: HistoryRenewal) -> None:
+        """The server tells the definitions that the history lacks, if none has changed since."""
+        server, connection = self._asked.ready()
+        with driver_errors(self._config, "asking for the log files"):
+            reason = why_lost(connection, server, at, self._config)
+        if reason is not None:
+            raise SourceError(f"{place(self._config)}: {reason}", number="CDC3101")
+        if history.reaches(at.position):
+            return
+        try:
+            renewal.from_server(at)
+        except RetriableSourceError:
+            raise
+        except SourceError as error:
+            raise SourceError(f"{error}; or name a state that knows them, as one does that was read with there",
+                              number="CDC3501") from error  # fmt: skip
 
     def located(self, at: LogOffset) -> LogOffset:
         """`at` as it counts on the server that answers now; raises as `on_server`."""
@@ -149,6 +184,10 @@ class ServerOrigin:
     def readable(self, filters: Filters) -> Sequence[str]:
         """The captured tables that the server has now."""
         return self._asked.captured(filters)
+
+    def defined(self, table: str) -> Table:
+        """As the server shows it."""
+        return self._asked.defined(table)
 
     def unmatched(self) -> Sequence[Unmatched]:
         """Of the lists of databases and of tables."""

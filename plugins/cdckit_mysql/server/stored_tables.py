@@ -22,18 +22,21 @@ class StoredTable:
         id: its name.
         engine: its storage engine.
         rows: about how many rows it has.
+        row_bytes: about how many bytes one takes; 0 where that is not known.
     """
 
     id: TableId
     engine: str
     rows: int
+    row_bytes: int = 0
 
 
 def stored_tables(connection: Connection, filters: Filters) -> Iterator[StoredTable]:
     """The captured tables."""
-    for database, name, engine, rows in _stored(connection, filters.database, "TABLE_NAME, ENGINE, TABLE_ROWS"):
+    columns = "TABLE_NAME, ENGINE, TABLE_ROWS, AVG_ROW_LENGTH"
+    for database, name, engine, rows, length in _stored(connection, filters.database, columns):
         if filters.captures(database, name):
-            yield StoredTable(TableId(database, name), engine or "", rows or 0)
+            yield StoredTable(TableId(database, name), engine or "", rows or 0, length or 0)
 
 
 def stored_names(connection: Connection, databases: Callable[[str], bool] = lambda _: True) -> Iterator[TableId]:

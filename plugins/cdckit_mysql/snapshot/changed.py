@@ -7,7 +7,7 @@ there: the snapshot then begins anew, at a new point. A table that is gone is le
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pymysql
@@ -15,14 +15,17 @@ from pymysql.constants import ER
 
 from cdckit import RetriableSourceError, SnapshotDueError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl import DdlReader, load_table, read_definitions
+from cdckit_mysql.ddl import DdlReader, load_table
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection, place
 from cdckit_mysql.server.facts import Dialect, query, quoted
+from cdckit_mysql.server.stored_tables import stored_names
 from cdckit_mysql.snapshot.selection import ChosenTable
-from cdckit_mysql.table import Column, Table, Tables
+from cdckit_mysql.table import Column, Table, TableId, Tables
 
 log = logging.getLogger("cdckit.mysql")
+
+_GONE = "is gone"
 
 _CLOCKS = frozenset({"DATETIME", "TIMESTAMP", "TIME"})
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT"})
@@ -32,7 +35,7 @@ _OF_CHANGE = frozenset({ER.NO_SUCH_TABLE, ER.BAD_FIELD_ERROR, ER.BAD_TABLE_ERROR
 def difference(then: Table, now: Table | None) -> str | None:
     """Why rows of a table cannot be read as `then` says; None where they can."""
     if now is None:
-        return "is gone"
+        return _GONE
     found = {column.name: now.column(column.name) for column in then.columns}
     if gone := [name for name, column in found.items() if column is None]:
         return f"has lost {', '.join(gone)}"
@@ -57,11 +60,8 @@ def _length(column: Column) -> int | None:
     return None if shown_only else column.length
 
 
-def left_of(
-    connection: Connection, config: MySqlConfig, filters: Filters, dialect: Dialect, tables: Tables,
-    chosen: Sequence[ChosenTable],
-) -> list[ChosenTable]:  # fmt: skip
-    """The tables of a snapshot, planned some time ago, that can still be read.
+class NotedTables:
+    """Tells of the tables of a snapshot, planned some time ago, whether they can still be read.
 
     Args:
         connection: asked for the definitions of now.
@@ -69,24 +69,38 @@ def left_of(
         filters: what is captured.
         dialect: whose statements they are.
         tables: the definitions at the snapshot's point.
-        chosen: what it was to read.
-
-    Raises:
-        SnapshotDueError: one of them has changed, or may have another name now.
     """
-    now = read_definitions(connection, filters.captures).tables(dialect.flavor)
-    why = {table.id: reason for table in chosen if (reason := difference(table.table, now.get(*table.id)))}
-    gone = {table_id for table_id in why if table_id not in now}
-    unknown = [str(table.id) for table in now if filters.captures(*table.id) and table.id not in tables]
-    if len(why) > len(gone) or (gone and unknown):
-        told = [f"{table_id} {reason}" for table_id, reason in why.items()]
-        told += [f"{table} is new" for table in unknown]
-        text = f"{place(config)}: {', '.join(told)} since the snapshot noted the definitions: it begins anew"
-        log.warning("%s", text)
-        raise SnapshotDueError(f"{text} (a query of your own needs a new checkpoint and a new state for that)")
-    for table_id in gone:
-        log.warning("%s is gone since the snapshot noted it, and is left out: the log tells of its end", table_id)
-    return [table for table in chosen if table.id not in gone]
+
+    def __init__(
+        self, connection: Connection, config: MySqlConfig, filters: Filters, dialect: Dialect, tables: Tables
+    ) -> None:
+        self._connection = connection
+        self._config = config
+        self._filters = filters
+        self._reader = DdlReader(dialect.flavor, charsets=dialect.charsets)
+        self._tables = tables
+
+    def has(self, table: ChosenTable) -> bool:
+        """Whether a table is there; one that is gone is left out, since the log tells of its end.
+
+        Raises:
+            SnapshotDueError: it has changed, or may have another name now.
+        """
+        reason = difference(table.table, load_table(self._connection, table.id, self._reader))
+        if reason is None:
+            return True
+        unknown = self._unknown()
+        if reason != _GONE or unknown:
+            told = ", ".join([f"{table.id} {reason}", *(f"{name} is new" for name in unknown)])
+            text = f"{place(self._config)}: {told} since the snapshot noted the definitions: it begins anew"
+            log.warning("%s", text)
+            raise SnapshotDueError(f"{text} (a query of your own needs a new checkpoint and a new state for that)")
+        log.warning("%s is gone since the snapshot noted it, and is left out: the log tells of its end", table.id)
+        return False
+
+    def _unknown(self) -> list[TableId]:
+        names = stored_names(self._connection, self._filters.database)
+        return [name for name in names if self._filters.captures(*name) and name not in self._tables]
 
 
 @contextmanager

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from cdckit import Notices
-from cdckit.connector.snapshot_progress import SnapshotProgress
-from cdckit_mysql.events.defined_tables import tell_definitions
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import query, quoted
 from cdckit_mysql.snapshot.selection import ChosenTable
 from cdckit_mysql.table import Column, Table
 
 CHUNK_ROWS = 50_000
-"""A table with fewer rows is not cut."""
+"""A table with fewer rows is not cut; a chunk that is read in its turn has no more …"""
+CHUNK_BYTES = 16 << 20
+"""… nor more than about so many bytes of its table."""
+CHUNKS_AT_A_TIME = 8
+"""Where the rows of a batch are told, it has so many chunks at least."""
+UNKNOWN_ROW_BYTES = 200
+"""What a row is taken for where the server does not tell."""
+MOST_EXPECTED = 40_000
+"""A snapshot that would have more chunks has larger ones: that is half of the numbers that there are for them."""
 
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT"})
 _SORTABLE = frozenset({"CHAR", "VARCHAR", "BINARY", "VARBINARY", "DATE", "DATETIME"})
@@ -31,7 +36,8 @@ class Chunk:
         condition: which rows, in SQL; empty: all.
         estimate: about how many they are.
         number: its place among all chunks of the snapshot.
-        of: how many chunks its table has.
+        part: its place among those of its table.
+        of: how many chunks its table has, where it is the last of them, else 0: that is not known before.
         first: whether it is the table's first chunk.
         last: whether it is the table's last.
         begins: whether it is the snapshot's first.
@@ -42,6 +48,7 @@ class Chunk:
     condition: str
     estimate: int
     number: int
+    part: int
     of: int
     first: bool
     last: bool
@@ -49,36 +56,38 @@ class Chunk:
     ends: bool = False
 
 
-def plan_chunks(connection: Connection, chosen: Sequence[ChosenTable], parallelism: int) -> list[Chunk]:
-    """The chunks of all tables that have rows, in order."""
-    filled = [table for table in chosen if query(connection, f"SELECT 1 FROM {table.source} LIMIT 1")]  # noqa: S608
-    chunks: list[Chunk] = []
-    for table in filled:
-        conditions = cut(connection, table, parallelism)
-        for place, condition in enumerate(conditions, 1):
-            chunks.append(
-                Chunk(
-                    table=table.table,
-                    condition=condition,
-                    estimate=table.estimate // len(conditions),
-                    number=len(chunks),
-                    of=len(conditions),
-                    first=place == 1,
-                    last=place == len(conditions),
-                    begins=not chunks and table is chosen[0],
-                    ends=table is filled[-1] and place == len(conditions),
-                )
-            )
-    return chunks
+Size = Callable[[ChosenTable], int | None]
+"""About how many rows a chunk of a table has; None: it is not cut."""
 
 
-def tell_of(chosen: Sequence[ChosenTable], chunks: Sequence[Chunk], notices: Notices) -> None:
-    """Tells which tables are read; those without a chunk have no row, and are done."""
-    notices.snapshot_started({str(table.id): table.estimate for table in chosen})
-    tell_definitions((table.table for table in chosen), notices)
-    filled = {chunk.table.id for chunk in chunks}
-    for table in (table for table in chosen if table.id not in filled):
-        SnapshotProgress(notices, str(table.id), 0).finished()
+def shared_out(chosen: Sequence[ChosenTable], parallelism: int) -> Size:
+    """Of chunks that are all read at once, by so many readers."""
+
+    def size(table: ChosenTable) -> int | None:
+        return max(CHUNK_ROWS, -(-table.estimate // parallelism))
+
+    return (lambda _: None) if parallelism < 2 or not chosen else size
+
+
+def read_in_turn(chosen: Sequence[ChosenTable], batch_rows: int) -> Size:
+    """Of chunks of which some are read at a time.
+
+    Args:
+        chosen: all tables of the snapshot: they get no more chunks than positions can number.
+        batch_rows: how many rows are read at a time; 0: that is told in bytes.
+    """
+
+    def least(table: ChosenTable) -> int:
+        rows = min(CHUNK_ROWS, max(1, CHUNK_BYTES // bytes_of_row(table)))
+        return min(rows, -(-batch_rows // CHUNKS_AT_A_TIME)) if batch_rows else rows
+
+    times = 1 + sum(table.estimate // least(table) for table in chosen) // MOST_EXPECTED
+    return lambda table: least(table) * times
+
+
+def bytes_of_row(table: ChosenTable) -> int:
+    """About how many bytes a row takes."""
+    return table.row_bytes or UNKNOWN_ROW_BYTES
 
 
 def cut(connection: Connection, table: ChosenTable, parts: int) -> list[str]:

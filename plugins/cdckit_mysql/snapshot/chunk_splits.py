@@ -1,11 +1,12 @@
-"""Plans the splits of a snapshot whose chunks are read at the same time, while the log tells what changes."""
+"""Plans a snapshot whose chunks are read at the same time, batch by batch, while the log tells what changes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
-from cdckit import SourceContext, Split
+from cdckit import SnapshotDueError, SourceContext, Split, StateStore
 from cdckit.connector.snapshot_parts import estimate_of, share_out
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.topic_collisions import check_topics
@@ -14,14 +15,39 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.snapshot import snapshot_events
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.asked_server import AskedServer
-from cdckit_mysql.server.connection import Connection, driver_errors
-from cdckit_mysql.snapshot.changed import change_told, left_of
-from cdckit_mysql.snapshot.chunk_plan import Chunk, plan_chunks, tell_of
+from cdckit_mysql.server.connection import Connection, driver_errors, release
+from cdckit_mysql.snapshot.changed import NotedTables, change_told
+from cdckit_mysql.snapshot.chunk_plan import Chunk, Size, bytes_of_row, read_in_turn, shared_out
+from cdckit_mysql.snapshot.chunk_progress import ChunkProgress
+from cdckit_mysql.snapshot.chunk_walk import ChunkWalk, Step
+from cdckit_mysql.snapshot.cursor import MOST_NUMBER, SnapshotCursor
 from cdckit_mysql.snapshot.resnapshot import tables_now, warn_of_missing
 from cdckit_mysql.snapshot.selection import ChosenTable, choose_tables
+from cdckit_mysql.snapshot.sessions import connect_for_snapshot
+from cdckit_mysql.snapshot.snapshot_tables import SnapshotTables, in_kept_order, note_anew, snapshot_id
 from cdckit_mysql.splits import ChunkWork
 from cdckit_mysql.streaming.opening import require_point
-from cdckit_mysql.table import Tables
+from cdckit_mysql.table import Table
+
+MOST_TABLES = 500
+"""A batch has chunks of no more tables: what it costs to write into a table does not hang on its rows alone."""
+
+
+@dataclass(slots=True)
+class _Walked:
+    """The chunks between two offsets.
+
+    Attributes:
+        first: where they begin.
+        last: where they end.
+        steps: they.
+        passed: the tables among them that have no rows, or are gone.
+    """
+
+    first: LogOffset
+    last: LogOffset
+    steps: list[Step] = field(default_factory=list)
+    passed: list[ChosenTable] = field(default_factory=list)
 
 
 class ChunkSplits:
@@ -40,73 +66,207 @@ class ChunkSplits:
         self._asked = asked
         self._run_id = run_id
         self._noted: str | None = None
+        self._known: SnapshotTables | None = None
+        self._walked: _Walked | None = None
+        self._progress = ChunkProgress()
 
     def note(self, point: LogOffset) -> None:
         """The definitions at this point were read just now."""
         self._noted = point.position.prefix
 
-    def between(
-        self, whole: Split, history: SchemaHistory, context: SourceContext, parallelism: int, *, with_rows: bool
-    ) -> list[Split]:
-        """The splits of a snapshot.
+    def cut(
+        self, first: LogOffset, last: LogOffset, history: SchemaHistory, state: StateStore, max_bytes: int
+    ) -> LogOffset | None:
+        """A place within the snapshot before which about so much lies; None where less is left.
 
         Args:
-            whole: from where it is due to the point that the log goes on from.
+            first: where it is due.
+            last: the point that the log goes on from.
+            history: the definitions.
+            state: keeps in which order tables are read.
+            max_bytes: how much of the tables lies before it, unless the options say how many rows.
+
+        Raises:
+            PositionLostError: the server has not what was there at that point.
+            SnapshotDueError: a table has changed since that point.
+            SourceError: the server refuses, or is another one.
+        """
+        self._walked = None
+        with self._snapshot(first, last, history, state) as (known, connection):
+            size = read_in_turn(known.chosen, self._config.snapshot_batch_rows)
+            walk = self._walk(connection, known, size, _reached(first, last), None)
+            batch = _Quota(self._config.snapshot_batch_rows, max_bytes)
+            steps = list(batch.of(walk.steps(), {table.id: table for table in known.chosen}))
+            behind = steps[-1].behind if steps else None
+            if behind is None:
+                self._walked = _Walked(first, last, steps, walk.passed)
+                return None
+            # Where the batch is planned anew after a restart, its tables may have more chunks.
+            number = min(MOST_NUMBER, behind.chunk + len(steps))
+            place = last.within_snapshot(replace(behind, chunk=number))
+            self._walked = _Walked(first, place, steps, walk.passed)
+            if _reached(first, last) is None:
+                known.keep_order(state)
+            return place
+
+    def between(
+        self,
+        whole: Split,
+        history: SchemaHistory,
+        context: SourceContext,
+        state: StateStore,
+        parallelism: int,
+        *,
+        with_rows: bool,
+    ) -> list[Split]:
+        """The splits of a snapshot, or of a part of it.
+
+        Args:
+            whole: from where it is due, or has come to, to the point that the log goes on from, or a place before that.
             history: the definitions.
             context: the runner's.
+            state: keeps in which order tables are read.
             parallelism: how many of them may be read at the same time.
             with_rows: whether rows are read, or the definitions are told of alone.
 
         Raises:
             PositionLostError: the server has not what was there at that point.
-            SourceError: it refuses, or is another one.
+            SnapshotDueError: a table has changed since that point.
+            SourceError: the server refuses, or is another one.
         """
-        _, connection = self._asked.ready()
-        point = LogOffset.from_json(whole.end or {})
-        tables = self._tables(connection, history, point)
-        check_topics(self._config, self._filters, tables)
-        definitions = replace(whole, payload=self._definitions(history, point, tables))
-        told = bool(definitions.payload.told)
+        first, last = LogOffset.from_json(whole.start), LogOffset.from_json(whole.end or {})
+        reached = _reached(first, last)
         if not with_rows:
-            return [definitions] if told else []
-        require_point(connection, self._config, point)
-        chosen, chunks = self._chunks(connection, tables, point, parallelism)
-        tell_of(chosen, chunks, context.notices)
-        warn_of_missing(point.resnapshot, chosen)
-        groups = share_out(chunks, parallelism)
+            definitions = replace(whole, payload=self._definitions(history, last))
+            return [definitions] if definitions.payload.told else []
+        walked, known = self._between(first, last, history, state, parallelism)
+        check_topics(self._config, self._filters, known.tables)
+        definitions = replace(whole, payload=self._definitions(history, last) if reached is None else self._work(()))
+        if reached is None:
+            warn_of_missing(last.resnapshot, known.chosen)
+        size = read_in_turn(known.chosen, self._config.snapshot_batch_rows)
+        self._progress.tell(known, reached, walked.steps, walked.passed, size, context.notices)
+        groups = share_out([step.chunk for step in walked.steps], parallelism)
         splits = [replace(whole, payload=self._work(group), records=estimate_of(group)) for group in groups]
-        splits = [definitions, *splits] if told else splits
-        return self._marked(splits or [definitions], chosen, tables) if context.marks and chosen else splits
+        splits = [definitions, *splits] if definitions.payload.told else splits
+        return self._marked(splits or [definitions], walked, known, reached) if context.marks else splits
 
-    def _tables(self, connection: Connection, history: SchemaHistory, point: LogOffset) -> Tables:
-        tables = history.tables_at(point.position)
-        if point.resnapshot is None:
-            return tables
-        return tables_now(connection, self._config, self._filters, self._asked.dialect, history, tables, point)
+    def _between(
+        self, first: LogOffset, last: LogOffset, history: SchemaHistory, state: StateStore, parallelism: int
+    ) -> tuple[_Walked, SnapshotTables]:
+        """The chunks, found when the batch was cut, or now."""
+        found, self._walked = self._walked, None
+        if found is not None and self._known is not None and (found.first, found.last) == (first, last):
+            return found, self._known
+        with self._snapshot(first, last, history, state) as (known, connection):
+            cut = last.cursor is not None or _reached(first, last) is not None
+            size = read_in_turn(known.chosen, self._config.snapshot_batch_rows) if cut else None
+            size = size or shared_out(known.chosen, parallelism)
+            walk = self._walk(connection, known, size, _reached(first, last), last.cursor)
+            return _Walked(first, last, list(walk.steps()), walk.passed), known
 
-    def _definitions(self, history: SchemaHistory, point: LogOffset, tables: Tables) -> ChunkWork:
+    @contextmanager
+    def _snapshot(
+        self, first: LogOffset, last: LogOffset, history: SchemaHistory, state: StateStore
+    ) -> Iterator[tuple[SnapshotTables, Connection]]:
+        """The tables of a snapshot, and a connection that they can be asked through."""
+        connection = connect_for_snapshot(self._config)
+        try:
+            require_point(connection, self._config, last)
+            with driver_errors(self._config, "planning the snapshot"), change_told(self._config, "a table"):
+                yield self._tables(connection, last, history, state), connection
+        except SnapshotDueError:
+            if _reached(first, last) is not None:
+                note_anew(state, last)
+            raise
+        finally:
+            release(connection)
+            self._noted = None
+
+    def _tables(
+        self, connection: Connection, point: LogOffset, history: SchemaHistory, state: StateStore
+    ) -> SnapshotTables:
+        id = snapshot_id(point)
+        if self._known is None or self._known.id != id:
+            tables = history.tables_at(point.position)
+            if point.resnapshot is not None:
+                parts = (connection, self._config, self._filters, self._asked.dialect, history, tables, point)
+                tables = tables_now(*parts)
+            chosen = choose_tables(connection, tables, self._config, self._filters, point.only)
+            self._known = SnapshotTables(id, tables, in_kept_order(chosen, state, id))
+        return self._known
+
+    def _walk(
+        self,
+        connection: Connection,
+        known: SnapshotTables,
+        size: Size,
+        start: SnapshotCursor | None,
+        until: SnapshotCursor | None,
+    ) -> ChunkWalk:
+        noted = NotedTables(connection, self._config, self._filters, self._asked.dialect, known.tables)
+        just_now = self._noted is not None and start is None and known.id.startswith(self._noted)
+        is_there = (lambda _: True) if just_now else noted.has
+        return ChunkWalk(connection, self._filters, known.chosen, size, start, until, is_there)
+
+    def _definitions(self, history: SchemaHistory, point: LogOffset) -> ChunkWork:
         """What the schema-change topic is told of a snapshot, but of one that only reads rows again."""
         tells = self._config.include_schema_changes and point.resnapshot is None
         created = history.created_at(point.position) if tells else None
-        events = () if created is None else tuple(snapshot_events(tables, created))
+        events = () if created is None else tuple(snapshot_events(history.tables_at(point.position), created))
         return replace(self._work(()), told=events)
 
     def _work(self, chunks: Sequence[Chunk]) -> ChunkWork:
         return ChunkWork(tuple(chunks), self._asked.dialect, self._run_id)
 
-    def _chunks(
-        self, connection: Connection, tables: Tables, point: LogOffset, parallelism: int
-    ) -> tuple[Sequence[ChosenTable], list[Chunk]]:
-        with driver_errors(self._config, "planning the snapshot"), change_told(self._config, "a table"):
-            chosen = choose_tables(connection, tables, self._config, self._filters, point.only)
-            if point.resnapshot is not None or self._noted != point.position.prefix:
-                chosen = left_of(connection, self._config, self._filters, self._asked.dialect, tables, chosen)
-            self._noted = None
-            return chosen, plan_chunks(connection, chosen, parallelism)
-
-    def _marked(self, splits: list[Split], chosen: Sequence[ChosenTable], tables: Tables) -> list[Split]:
-        """The splits, of which the first tells by table marks that the snapshot begins and ends."""
+    def _marked(
+        self, splits: list[Split], walked: _Walked, known: SnapshotTables, reached: SnapshotCursor | None
+    ) -> list[Split]:
+        """The splits, of which the first tells by table marks which tables' rows begin and end among them."""
         first, *rest = splits
-        read = tuple(table.table for table in chosen)
-        captured = tuple(table for table in tables if self._filters.captures(*table.id))
-        return [replace(first, payload=replace(first.payload, marked=read, captured=captured)), *rest]
+        chunks, passed = [step.chunk for step in walked.steps], [table.table for table in walked.passed]
+        begun = [*(chunk.table for chunk in chunks if chunk.first), *passed]
+        ended = [*(chunk.table for chunk in chunks if chunk.last), *passed]
+        here = {table.id for table in begun}
+        ahead = [table.table for table in known.chosen if table.id not in here] if reached is None else []
+        work = replace(
+            first.payload,
+            begun=tuple(begun),
+            ended=tuple(ended),
+            ahead=tuple(ahead),
+            first=reached is None,
+            captured=self._captured(known),
+        )
+        return [replace(first, payload=work), *rest] if begun or ended else splits
+
+    def _captured(self, known: SnapshotTables) -> tuple[Table, ...]:
+        return tuple(table for table in known.tables if self._filters.captures(*table.id))
+
+
+class _Quota:
+    """What one batch takes of the chunks that are left.
+
+    Args:
+        rows: how many rows; 0: that is told in bytes.
+        max_bytes: how many bytes.
+    """
+
+    def __init__(self, rows: int, max_bytes: int) -> None:
+        self._rows = rows
+        self._bytes = max_bytes
+
+    def of(self, steps: Iterator[Step], tables: dict[object, ChosenTable]) -> Iterator[Step]:
+        """The chunks up to the one with which it is reached."""
+        rows, size, names = 0, 0, set[object]()
+        for step in steps:
+            yield step
+            name, estimate = step.chunk.table.id, step.chunk.estimate
+            names.add(name)
+            rows, size = rows + estimate, size + estimate * bytes_of_row(tables[name])
+            if (rows >= self._rows if self._rows else size >= self._bytes) or len(names) >= MOST_TABLES:
+                return
+
+
+def _reached(first: LogOffset, last: LogOffset) -> SnapshotCursor | None:
+    """How far the snapshot that ends at `last` has come at `first`; None: it begins there."""
+    return first.cursor if first.snapshot_begun and snapshot_id(first) == snapshot_id(last) else None

@@ -41,7 +41,7 @@ def read_chunks(
     try:
         require_point(connection, config, point)
         for chunk in chunks:
-            progress = PartProgress(notices, str(chunk.table.id), chunk.number, chunk.of)
+            progress = PartProgress(notices, str(chunk.table.id), chunk.part, chunk.of)
             with driver_errors(config, f"reading {chunk.table.id}"), as_noted(connection, config, dialect, chunk.table):
                 for records in _records(connection, config, filters, versions, chunk, point, progress):
                     if records:

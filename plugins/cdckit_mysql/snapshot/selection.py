@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cdckit.connector.chosen_by_plugin import query_by_plugin
 from cdckit_mysql.config import MySqlConfig
@@ -11,7 +11,7 @@ from cdckit_mysql.events.versions import TableVersion
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import quoted
-from cdckit_mysql.server.stored_tables import stored_tables
+from cdckit_mysql.server.stored_tables import StoredTable, stored_tables
 from cdckit_mysql.table import Table, TableId, Tables
 
 
@@ -23,11 +23,13 @@ class ChosenTable:
         table: its definition.
         estimate: about how many rows it has.
         statement: what gives its rows instead of the table itself, or None.
+        row_bytes: about how many bytes a row takes at the server; 0 where that is not known.
     """
 
     table: Table
     estimate: int
     statement: str | None
+    row_bytes: int = 0
 
     @property
     def id(self) -> TableId:
@@ -61,9 +63,9 @@ def choose_tables(
         filters: what is captured.
         only: the names of those that were asked for; None: as the options say.
     """
-    estimates = {stored.id: stored.rows for stored in stored_tables(connection, filters)}
+    known = {stored.id: stored for stored in stored_tables(connection, filters)}
     chosen = [
-        chosen_table(table, config, filters, estimates.get(table.id, 0))
+        _chosen(table, config, filters, known.get(table.id))
         for table in tables
         if filters.captures(*table.id)
         and (filters.snapshot(table.id) if only is None else str(table.id) in only)
@@ -74,6 +76,12 @@ def choose_tables(
     if order != "disabled":
         chosen.sort(key=lambda each: each.estimate, reverse=order == "descending")
     return chosen
+
+
+def _chosen(table: Table, config: MySqlConfig, filters: Filters, stored: StoredTable | None) -> ChosenTable:
+    if stored is None:
+        return chosen_table(table, config, filters, 0)
+    return replace(chosen_table(table, config, filters, stored.rows), row_bytes=stored.row_bytes)
 
 
 def chosen_table(table: Table, config: MySqlConfig, filters: Filters, estimate: int) -> ChosenTable:

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from cdckit import HistoryRecord, Offset, SnapshotMode, SourceContext, SourceError, Split
+from cdckit import (
+    HistoryRecord,
+    Offset,
+    SnapshotMode,
+    SourceContext,
+    SourceError,
+    Split,
+    StateError,
+    StateStore,
+)
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.schema_history.renewal import HistoryRenewal
 from cdckit_mysql.server.asked_server import AskedServer
 from cdckit_mysql.snapshot.chunk_splits import ChunkSplits
 from cdckit_mysql.snapshot.consistent import note_point, pause
 from cdckit_mysql.snapshot.snapshot_decision import SnapshotNeed
+from cdckit_mysql.snapshot.snapshot_tables import goes_on
 from cdckit_mysql.splits import SnapshotWork
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.takeover.offset import offset_of_connector
@@ -60,11 +70,21 @@ class Snapshots(Protocol):
     def whole(self, start: Offset, at: LogOffset) -> Split:
         """The whole snapshot that is due at `at`."""
 
-    def chunks(self, whole: Split, parallelism: int, *, again: bool) -> list[Split]:
-        """The chunks of a snapshot which the log completes.
+    def cut(self, first: LogOffset, last: LogOffset, max_bytes: int, *, again: bool) -> LogOffset | None:
+        """A place within a snapshot's chunks, with about `max_bytes` of its tables before it; None where less is left.
 
         Args:
-            whole: from where it is due to the point that the log goes on from.
+            first: where it is due, or has come to.
+            last: the point that the log goes on from.
+            max_bytes: how much is wanted, unless the options tell how many rows.
+            again: whether it reads tables again.
+        """
+
+    def chunks(self, whole: Split, parallelism: int, *, again: bool) -> list[Split]:
+        """The chunks of a snapshot which the log completes, or of a part of it.
+
+        Args:
+            whole: from where it is due, or has come to, to the point that the log goes on from, or a place before that.
             parallelism: how many of them may be read at the same time.
             again: whether it reads tables again.
         """
@@ -117,6 +137,10 @@ class ServerSnapshots:
 
     def start(self, at: LogOffset) -> LogOffset:
         """See `Snapshots`."""
+        state = self._context.state
+        if at.snapshot_begun and state is not None and not goes_on(state, at):
+            anew = LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch)
+            at = anew if at.resnapshot is None else at.without_snapshot()
         return self._need.start(at)
 
     def lost(self, error: SourceError) -> str:
@@ -136,8 +160,12 @@ class ServerSnapshots:
     def point(self, at: LogOffset) -> LogOffset:
         """See `Snapshots`."""
         pause(self._context, self._config.snapshot_delay_ms)
-        point = self._need.unfinished(at) or note_point(self._config, self._filters, self._history(), at.epoch)
-        self._chunks.note(point)
+        point = self._need.unfinished(at)
+        if point is not None and at.snapshot_begun:
+            return point.behind_snapshot()
+        if point is None:
+            point = note_point(self._config, self._filters, self._history(), at.epoch)
+            self._chunks.note(point)
         return point.with_changes(after_snapshot=True, snapshot_chunks="")
 
     def whole(self, start: Offset, at: LogOffset) -> Split:
@@ -145,10 +173,23 @@ class ServerSnapshots:
         rows = self._need.reads_rows(at)
         return Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at), at.resnapshot))
 
+    def cut(self, first: LogOffset, last: LogOffset, max_bytes: int, *, again: bool) -> LogOffset | None:
+        """See `Snapshots`."""
+        if not (again or self._need.reads_rows(first)):
+            return None
+        return self._chunks.cut(first, last, self._history(), self._state, max_bytes)
+
     def chunks(self, whole: Split, parallelism: int, *, again: bool) -> list[Split]:
         """See `Snapshots`."""
         with_rows = again or self._need.reads_rows(LogOffset.from_json(whole.start))
-        return self._chunks.between(whole, self._history(), self._context, parallelism, with_rows=with_rows)
+        parts = (whole, self._history(), self._context, self._state, parallelism)
+        return self._chunks.between(*parts, with_rows=with_rows)
+
+    @property
+    def _state(self) -> StateStore:
+        if self._context.state is None:
+            raise StateError("planning needs the pipeline's state")
+        return self._context.state
 
     def adopt(self, offset: Offset, history: Iterator[HistoryRecord] | None) -> LogOffset:
         """See `Snapshots`."""

@@ -15,6 +15,7 @@ from cdckit_mysql.server.facts import LogFacts
 from cdckit_mysql.snapshot.snapshots import Snapshots
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.opened_log import OpenLog
+from cdckit_mysql.table import Table
 
 
 class LogOrigin(LogFacts, Protocol):
@@ -35,6 +36,29 @@ class LogOrigin(LogFacts, Protocol):
 
     def begin(self, history: SchemaHistory) -> LogOffset:
         """The oldest place that a pipeline without an offset may begin at; the history knows the definitions there."""
+
+    def before(self, time_ms: int) -> LogOffset:
+        """The place before the first transaction that was committed at a time or later; the end where there is none.
+
+        Raises:
+            ConfigError: a time cannot be found here.
+            SourceError: the log does not reach back to it.
+        """
+
+    def around(self, epoch: int, number: int, pos: int) -> tuple[LogOffset, LogOffset]:
+        """The places before and behind the transaction of the event that ends at a place of a file.
+
+        Raises:
+            ConfigError: places cannot be found here.
+            SourceError: there is no such file.
+        """
+
+    def begin_from(self, at: LogOffset, history: SchemaHistory, renewal: HistoryRenewal) -> None:
+        """Sees to it that the log can be read from an offset on, with the definitions there.
+
+        Raises:
+            SourceError: it cannot.
+        """
 
     def located(self, at: LogOffset) -> LogOffset:
         """`at` as it counts here: in the log of another server than before the place is one by GTID.
@@ -97,6 +121,14 @@ class LogOrigin(LogFacts, Protocol):
 
         Raises:
             ConfigError: none can be read here.
+        """
+
+    def defined(self, table: str) -> Table:
+        """The definition that one of these tables has now.
+
+        Raises:
+            ConfigError: none can be told here.
+            SourceError: there is no such table any more.
         """
 
     def unmatched(self) -> Sequence[Unmatched]:

@@ -152,8 +152,8 @@ class PipelineConfig(PluginConfig):
     """
     ledger: bool = False
     """Whether sums over the rows that the source has told of are kept with the offset, so that `cdc diff` can say who
-    lost a row, and can compare the sink without the source. On the direct runner, with messages in JSON or Avro, and
-    with the tables of the sink `delta`.
+    lost a row, and can compare the sink without the source. With messages in JSON or Avro, with the tables of the sink
+    `delta`, and on Spark with Delta tables of the sink `spark` on this machine.
     """
     metrics_address: Address | None = None
     """Where metrics are served for Prometheus: `HOST:PORT`, or `:PORT` for every address of the machine; port 0 is any

@@ -126,6 +126,8 @@ def beyond_data_source(pipeline: ResolvedPipeline) -> list[str]:
             f"errors.tolerance: '{pipeline.errors.tolerance}' needs a runner that takes what cannot be delivered "
             "(cdc run): set it to none"
         )
+    if pipeline.ledger:
+        problems.append("ledger: needs a runner that adds up what tasks read (cdc run): set it to false")
     return problems
 
 

@@ -12,20 +12,25 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cdckit.api.record import Offset
-from cdckit.api.state_store import Json, StateStore
+from cdckit.api.state_store import Json
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.ledger.table import TableLedger
+from cdckit.engine.state.ledger_file import HEAD
 from cdckit.errors import StateError
-
-HEAD = "ledger"
-"""The key of the head in the state store; a table's is this, a slash, and the topic."""
 
 
 class Readable(Protocol):
-    """A state store, or a look at one."""
+    """A state store, a look at one, or what stands beside a checkpoint of Spark."""
 
     def get(self, key: str) -> Json:
         """A value kept under `key`, or None."""
+
+
+class Writable(Readable, Protocol):
+    """A state store that is held, or what stands beside a checkpoint."""
+
+    def put(self, key: str, value: Json) -> None:
+        """Keeps a value under `key`; None removes it."""
 
 
 @dataclass(slots=True)
@@ -70,7 +75,7 @@ class Head:
         """The one of an offset."""
         return next((place for place in self.places if place.offset == offset), None)
 
-    def save(self, state: StateStore) -> None:
+    def save(self, state: Writable) -> None:
         """Keeps it."""
         places = [[one.number, one.offset, one.reached, one.application, one.batch, one.window] for one in self.places]
         state.put(HEAD, {"places": places, "topics": self.topics, "whole": self.whole, "lists": dict(self.lists)})
@@ -122,13 +127,13 @@ def read_tables(state: Readable, topics: list[str], number: int) -> dict[str, Ta
     return found
 
 
-def save_table(state: StateStore, topic: str, table: TableLedger, number: int, before: int) -> None:
+def save_table(state: Writable, topic: str, table: TableLedger, number: int, before: int) -> None:
     """Keeps a table's state of a number, and the last one up to the number before, where that is not 0."""
     older = [[of, kept] for of, kept in _states(state, topic) if of <= before][:1]
     state.put(f"{HEAD}/{topic}", [[number, table.to_json()], *older])
 
 
-def forget(state: StateStore) -> None:
+def forget(state: Writable) -> None:
     """Removes the ledger."""
     head = read_head(state)
     if head is not None:

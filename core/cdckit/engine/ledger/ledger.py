@@ -12,8 +12,7 @@ from typing import NamedTuple
 from cdckit.api.messages import Messages
 from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, lane_of
 from cdckit.api.schema import Schema
-from cdckit.api.state_store import StateStore
-from cdckit.engine.ledger.kept import Head, Place, read_head, read_tables, save_table
+from cdckit.engine.ledger.kept import Head, Place, Writable, read_head, read_tables, save_table
 from cdckit.engine.ledger.row_form import RowForm, digest
 from cdckit.engine.ledger.table import TableLedger
 from cdckit.engine.serializers.row_texts import RowTexts, Run
@@ -64,7 +63,7 @@ class Ledger:
     def __init__(
         self,
         rows: RowTexts | None,
-        state: StateStore,
+        state: Writable,
         saved: Offset | None,
         lists: Mapping[str, str],
         left_out: Callable[[str], str | None] = lambda _: None,

@@ -9,23 +9,25 @@ from typing import Any, Protocol
 from cdckit.api.marks import MarkKind, RoutedMark
 from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, Record, lane_of
 from cdckit.api.schema import Schema
-from cdckit.api.state_store import StateStore
 from cdckit.api.struct import Struct
 from cdckit.engine.ledger.gathered import GatheredRows, key_hash, parts
+from cdckit.engine.ledger.kept import Writable
 from cdckit.engine.ledger.layouts import Layout, Layouts
 from cdckit.engine.ledger.ledger import Ledger
+from cdckit.engine.ledger.marked import Marked, marked
 from cdckit.engine.ledger.row_form import RowForm, digest
 from cdckit.engine.ledger.table import TableLedger
 from cdckit.engine.ledger.window import KeyedRows
 from cdckit.errors import CdcError
 from cdckit.tables.shapes import EnvelopeShape, carries_rows, shape_of
 
-_GATHERED = 2000
+GATHERED = 2000
 """So many rows are hashed together."""
-_INCREMENTAL = "incremental"
-_NO_KEY = "its records have no key, so that its rows cannot be told apart"
+INCREMENTAL = "incremental"
+NO_KEY = "its records have no key, so that its rows cannot be told apart"
+NO_ROWS = "its values are no change events with rows: a transform made others"
 _SEVERAL = "its rows are those of several tables, one of which was emptied"
-_WHEN = {True: "before", False: "after"}
+WHEN = {True: "before", False: "after"}
 
 
 class Log(Protocol):
@@ -54,7 +56,7 @@ class RecordLedger(Ledger):
 
     def __init__(
         self,
-        state: StateStore,
+        state: Writable,
         saved: Offset | None,
         lists: Mapping[str, str],
         left_out: Callable[[str], str | None],
@@ -108,8 +110,8 @@ class RecordLedger(Ledger):
                 self._take_record(record)
             if mark is not None:
                 self._add_up()
-                self._mark(mark)
-        if self._count >= _GATHERED:
+                self._mark(marked(mark, self._layouts))
+        if self._count >= GATHERED:
             self._add_up()
 
     def _take_record(self, record: Record) -> None:
@@ -122,13 +124,13 @@ class RecordLedger(Ledger):
         shape = shape_of(value.schema)
         if shape is None:
             if carries_rows(value.schema):
-                self._table(record.topic).spoil("its values are no change events with rows: a transform made others")
+                self._table(record.topic).spoil(NO_ROWS)
         elif value["op"] == "t":
             self._add_up()
             self._emptied(record.topic)
         elif not isinstance(record.key, Struct):
-            self._table(record.topic).spoil(_NO_KEY)
-        elif value["source"].get("snapshot") != _INCREMENTAL:
+            self._table(record.topic).spoil(NO_KEY)
+        elif value["source"].get("snapshot") != INCREMENTAL:
             self._take_row(record, value, shape, record.key)
 
     def _take_row(self, record: Record, value: Struct, shape: EnvelopeShape, key: Struct) -> None:
@@ -157,11 +159,9 @@ class RecordLedger(Ledger):
         *,
         before: bool,
     ) -> None:
-        value = record.value
-        assert isinstance(value, Struct)
-        image = (shape.document if shape.has_documents else shape.image)(value, before=before)
+        image = image_of(record, shape, before=before)
         if image is None:
-            table.spoil(f"the change at position {record.position} does not tell the row {_WHEN[before]} it")
+            table.spoil(f"the change at position {record.position} does not tell the row {WHEN[before]} it")
         elif not table.void:
             into.append(layout.row(key, image))
             self._count += 1
@@ -169,8 +169,7 @@ class RecordLedger(Ledger):
     def _known_table(self, record: Record, value: Struct, layout: Layout, key: Struct) -> TableLedger:
         """The table of a record's topic, with its source noted."""
         table = self._table(record.topic)
-        source, op = value["source"], value["op"]
-        name = f"{source.get('db')}.{source.get('table') or source.get('collection')}"
+        name, op = source_of(value), value["op"]
         first = table.form is None
         if op == "r" and not table.reading:
             self._add_up()
@@ -178,9 +177,9 @@ class RecordLedger(Ledger):
         if table.pending.emptied:
             table.settle()
             first = True
-        if first and (self._is_open or (op == "r" and self._log is not None)):
+        if first and self._keeps_keys(record.topic, reading=op == "r"):
             self._keep_keys(record.topic, table, reading=op == "r")
-        self._note_key(table, layout, key.schema)
+        self._note_key(table, layout.form, tuple(one.name for one in key.schema.fields))
         self._note_source(table, name)
         return table
 
@@ -191,65 +190,58 @@ class RecordLedger(Ledger):
         self._keyed.clear(topic)
         table.keyed = True
 
-    def _note_key(self, table: TableLedger, layout: Layout, key: Schema) -> None:
-        names = tuple(one.name for one in key.fields)
+    def _keeps_keys(self, topic: str, *, reading: bool) -> bool:
+        """Whether the rows of a table that begins are known by their keys."""
+        return self._is_open or (reading and self._log is not None)
+
+    def _note_key(self, table: TableLedger, form: RowForm, names: tuple[str, ...]) -> None:
         if table.key == names:
             return
         if table.key:
             table.spoil(f"its key was {', '.join(table.key)} and became {', '.join(names)}")
-        elif self._mirrors and (foreign := set(names) - {*layout.form.columns}):
+        elif self._mirrors and (foreign := set(names) - {*form.columns}):
             table.spoil(f"its key has {', '.join(sorted(foreign))}, which its rows do not have")
         table.key = names
 
     # -- what happens to whole tables
 
-    def _mark(self, routed: RoutedMark) -> None:
-        kind, table = routed.mark.kind, self._table(routed.topic)
+    def _mark(self, mark: Marked) -> None:
+        kind, table = mark.kind, self._table(mark.topic)
         if kind is MarkKind.SNAPSHOT_END:
             table.read()
         elif kind is MarkKind.ALTER:
-            self._altered(table, routed)
+            self._altered(table, mark)
         elif kind in (MarkKind.RENAME, MarkKind.UNTOLD) and self._mirrors:
-            table.spoil(f"rows of it came or went at position {routed.mark.position} without being told of")
+            table.spoil(f"rows of it came or went at position {mark.position} without being told of")
         elif kind is MarkKind.SNAPSHOT_BEGIN or (kind is MarkKind.CREATE and self._mirrors):
-            self._begun(table, routed)
+            self._begun(table, mark)
         elif kind in (MarkKind.TRUNCATE, MarkKind.DROP) and self._mirrors:
-            self._emptied(routed.topic, shared=bool(routed.sharing))
+            self._emptied(mark.topic, shared=mark.shared)
 
-    def _begun(self, table: TableLedger, routed: RoutedMark) -> None:
+    def _begun(self, table: TableLedger, mark: Marked) -> None:
         """All its rows are told from here on; there are none before."""
-        layout, key = self._layout(routed)
-        if layout is None or key is None:
+        if mark.form is None:
             return  # the first row says more
-        if routed.sharing:
-            table.spoil(f"its rows are those of several tables, of which {routed.mark.table} was read anew")
+        if mark.shared:
+            table.spoil(f"its rows are those of several tables, of which {mark.table} was read anew")
             return
-        reading = routed.mark.kind is MarkKind.SNAPSHOT_BEGIN
+        reading = mark.kind is MarkKind.SNAPSHOT_BEGIN
         table.key, table.keyed = (), False
-        table.begin(layout.form, routed.mark.table)
+        table.begin(mark.form, mark.table)
         table.reading = reading
-        self._note_key(table, layout, key)
-        self._note_source(table, routed.mark.table)
+        self._note_key(table, mark.form, mark.key)
+        self._note_source(table, mark.table)
         table.settle()
-        if self._log is not None and (reading or self._is_open):
-            self._keep_keys(routed.topic, table, reading=reading)
+        if self._keeps_keys(mark.topic, reading=reading):
+            self._keep_keys(mark.topic, table, reading=reading)
 
-    def _layout(self, routed: RoutedMark) -> tuple[Layout | None, Schema | None]:
-        """The columns and the key of a mark's table; None where they are not known."""
-        value, key = routed.example.value, routed.example.key
-        shape = shape_of(value.schema) if isinstance(value, Struct) else None
-        if shape is None or not isinstance(key, Struct):
-            return None, None
-        return self._layouts(shape.row, key.schema), key.schema
-
-    def _altered(self, table: TableLedger, routed: RoutedMark) -> None:
-        layout, key = self._layout(routed)
-        if layout is None or table.form is None:
+    def _altered(self, table: TableLedger, mark: Marked) -> None:
+        if mark.form is None or table.form is None:
             return
-        if not table.form.covers(layout.form):
-            table.spoil(_changed(table.form, layout.form, routed.mark.position))
-        elif key is not None:
-            self._note_key(table, layout, key)
+        if not table.form.covers(mark.form):
+            table.spoil(changed(table.form, mark.form, mark.position))
+        else:
+            self._note_key(table, mark.form, mark.key)
 
     def _emptied(self, topic: str, *, shared: bool = False) -> None:
         table = self._table(topic)
@@ -271,7 +263,7 @@ class RecordLedger(Ledger):
         if table.void or table.form is None:
             return
         if table.form != form and not table.form.covers(form):
-            table.spoil(_changed(table.form, form, rows.position))
+            table.spoil(changed(table.form, form, rows.position))
             return
         names = table.form.columns
         put = [*map(digest, rows.layout.texts(rows.put, names))]
@@ -356,5 +348,19 @@ class RecordLedger(Ledger):
             self._open()
 
 
-def _changed(before: RowForm, form: RowForm, position: str) -> str:
+def changed(before: RowForm, form: RowForm, position: str) -> str:
+    """Why rows of another form are not added to those of one."""
     return f"its definition changed at position {position}: {before.lost(form)} went or became otherwise"
+
+
+def image_of(record: Record, shape: EnvelopeShape, *, before: bool) -> Any:
+    """The row, or the document, before or behind a change; None where it is not told."""
+    value = record.value
+    assert isinstance(value, Struct)
+    return (shape.document if shape.has_documents else shape.image)(value, before=before)
+
+
+def source_of(value: Struct) -> str:
+    """The full name of the table or collection that an event is of."""
+    source = value["source"]
+    return f"{source.get('db')}.{source.get('table') or source.get('collection')}"

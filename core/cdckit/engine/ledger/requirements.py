@@ -7,8 +7,10 @@ from importlib.util import find_spec
 
 from cdckit.api.sink import Sink, TableSink
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.pipeline import make_sink
 from cdckit.engine.serializers.avro.config import AvroConfig
 from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.errors import ConfigError, Problem
 from cdckit.tables.direct import DirectTableSink
 
 
@@ -25,22 +27,31 @@ def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
     problems = [*_of_the_way(pipeline)]
     if not (isinstance(sink, type) and issubclass(sink, TableSink)):
         problems += [*_of_messages(pipeline), *_of_the_serializer(pipeline, sink)]
+    elif pipeline.runner == "spark":
+        problems += _of_sparks_tables(pipeline)
     elif not (issubclass(sink, DirectTableSink) and sink.keeps_batches):
         name = pipeline.sink.registration.name
         problems.append(f"the tables of the sink '{name}' cannot be read back as they were at an offset")
     if skipped := config.skipped & {"c", "u", "d"}:
         problems.append(f"needs all changes, and 'source.skipped.operations' leaves out '{','.join(sorted(skipped))}'")
     problems += [why for why in (config.no_sums, config.partial_updates) if why is not None]
-    return [f"ledger: {problem}" for problem in problems]
+    return [Problem(f"ledger: {problem}", "CDC2402") for problem in problems]
 
 
 def _of_the_way(pipeline: ResolvedPipeline) -> Iterator[str]:
-    if pipeline.runner == "spark":
-        yield "needs one process that takes the changes in order: set 'runner: direct'"
     if pipeline.errors.tolerance != "none":
         yield "needs 'errors.tolerance: none': rows that are set aside would be taken for lost ones"
     if find_spec("xxhash") is None:
         yield "needs the package xxhash: pip install 'cdckit[diff]'"
+
+
+def _of_sparks_tables(pipeline: ResolvedPipeline) -> Iterator[str]:
+    sink = make_sink(pipeline)
+    try:
+        if isinstance(sink, TableSink):
+            sink.images()
+    except ConfigError as error:
+        yield from (f"its tables cannot be read back: {problem}" for problem in error.problems)
 
 
 def _of_messages(pipeline: ResolvedPipeline) -> Iterator[str]:

@@ -110,7 +110,8 @@ class KeyedRows:
     def _connection(self) -> sqlite3.Connection:
         if self._opened is None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            self._opened = sqlite3.connect(self._file)
+            # Batches of Spark come in threads of their own, one after another.
+            self._opened = sqlite3.connect(self._file, check_same_thread=False)
             for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", *_MADE):
                 self._opened.execute(statement)
         return self._opened

@@ -27,6 +27,7 @@ from cdckit.engine.proof.entries import EMPTIED, GONE, PLAIN, ROW, Entry
 from cdckit.engine.proof.hashing import hash_of
 from cdckit.engine.proof.spill import BUCKETS, Spill
 from cdckit.engine.state.place import StatePlace
+from cdckit.engine.state.runner_handover import current_ledger
 from cdckit.errors import StateError, StoppedError
 
 _ATTEMPTS = 20
@@ -94,14 +95,15 @@ class Witness:
         """
         with StatePlace.of(self._pipeline).view() as state:
             for _ in range(_ATTEMPTS):
-                head = read_head(state)
+                values, offset = current_ledger(state, self._pipeline.folder)
+                head = read_head(values)
                 if head is None:
                     return None
                 # Of the two places, the sink has all before the one that is saved; where the sink keeps the offset
                 # itself, all before the older one.
-                place = head.place(state.load_offset()) or head.places[-1]
-                tables = read_tables(state, head.topics, place.number)
-                again = read_head(state)
+                place = head.place(offset) or head.places[-1]
+                tables = read_tables(values, head.topics, place.number)
+                again = read_head(current_ledger(state, self._pipeline.folder)[0])
                 if again is not None and any(one.number == place.number for one in again.places):
                     return place, tables
         raise StateError("the ledger changed each time while it was read: compare again")

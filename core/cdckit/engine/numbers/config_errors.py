@@ -123,10 +123,15 @@ ENTRIES = (
     Entry(
         "CDC2502",
         "a table that was asked for is not captured",
-        "`cdc resnapshot` reads captured tables alone.",
+        "`cdc resnapshot`, `cdc diff` and the data source's `table` know captured tables alone.",
         "correct the name, or the include lists.",
     ),
-    Entry("CDC2503", "no table can be read again", "The source has only a log.", "see the message."),
+    Entry(
+        "CDC2503",
+        "no table can be read again, or known",
+        "The source has only a log: it knows neither its tables' rows nor their columns.",
+        "see the message.",
+    ),
     Entry(
         "CDC2504",
         "the signal cannot be sent",
@@ -136,7 +141,7 @@ ENTRIES = (
     Entry(
         "CDC2505",
         "the offset is none",
-        "It is no JSON object, or none of this source.",
+        "It is no JSON object, none of this source, or no place where a reading can begin or end.",
         "`cdc offsets show` prints one.",
     ),
     Entry(

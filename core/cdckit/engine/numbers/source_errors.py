@@ -128,4 +128,24 @@ ENTRIES = (
         "Its definition changed within the snapshot.",
         "the pipeline reads it again.",
     ),
+    Entry(
+        "CDC3505",
+        "a table has other columns than the query",
+        "A query of your own with the option `table` has the columns that the table had when it was planned, and the "
+        "log has changed them since.",
+        "start the query again: it goes on from its checkpoint with the columns of now, null in rows from before.",
+    ),
+    Entry(
+        "CDC3506",
+        "older values are of another type",
+        "A query of your own with the option `table` has met rows from before a column's type was changed.",
+        "begin behind that change with the option `from`.",
+    ),
+    Entry(
+        "CDC3507",
+        "the log does not tell what became of a table's rows",
+        "Partitions were dropped, exchanged or imported, or another table has got the name: no event tells which rows "
+        "came or went.",
+        "begin behind it with the option `from`, or anew with another state and another checkpoint.",
+    ),
 )

@@ -45,6 +45,12 @@ STATE = (
         "CDC7108", "the offset is another source's", "It has other members.", "`cdc offsets show`, `cdc offsets reset`."
     ),
     Entry(
+        "CDC7109",
+        "the ledger beside Spark's checkpoint fails",
+        "It cannot be written or read, or a batch was written whose sums did not come.",
+        "see the message; without the folder it begins anew (`cdc resnapshot`).",
+    ),
+    Entry(
         "CDC7201",
         "the schema history knows nothing here",
         "The state is incomplete.",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
 from cdckit.api.record import Offset
 from cdckit.api.source import SourceContext
-from cdckit.api.state_store import StateStore
+from cdckit.api.state_store import Json, StateStore
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
@@ -30,11 +32,15 @@ from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.session import refuse_speculation, start_session
 from cdckit.engine.spark.writer import Address, host_of
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
+from cdckit.engine.state.ledger_file import kept_in
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
+
+if TYPE_CHECKING:
+    from cdckit.engine.spark.batch_ledger import BatchLedger
 
 log = logging.getLogger("cdckit.runner")
 
@@ -44,6 +50,18 @@ COPIES = "copies"
 BUCKETS = 4
 """How many shares of the keys there are for each split that may be read at the same time, so that writers get even
 ones."""
+
+
+class _Kept(NamedTuple):
+    """What the state keeps when a run begins.
+
+    Attributes:
+        offset: the offset that the pipeline had come to.
+        ledger: the ledger's values, where there is one.
+    """
+
+    offset: Offset | None
+    ledger: Mapping[str, Json]
 
 
 class SparkRunner(Runner):
@@ -76,16 +94,24 @@ class SparkRunner(Runner):
             # Before the state is opened: the machine may be a new one, whose folder is empty, or one that was away for
             # a while.
             restore_state(*copied)
-        generation, saved = self._hand_over(place, delivery, anew=anew)
+        generation, kept = self._hand_over(place, delivery, anew=anew)
         shown = generation.checkpoint(self.pipeline.folder)
         checkpoint: Folder = shown if place is None else place / generation.id
         faults = self._fault_inbox(session, stack)
         delivery.open(session, generation, checkpoint, faults)
+        ledger = self._ledger(stack, session, delivery, generation, place, kept, anew=anew)
+        delivery.ledger = ledger
         # Behind the query's end: the direct runner, `cdc status` and commands find the offset in the store.
         stack.callback(self._take_back, place)
-        self.notices.started(self.name, saved)
+        self.notices.started(self.name, kept.offset)
         told = QueryNotices(self.notices, self.figures.pace, None if self.lineage is None else self.lineage.writes)
-        relay = Relay(told, {"parallelism": lambda: parallelism_of(session), "copy": lambda: self._copy(place)})
+        answers: dict[str, Callable[..., Any]] = {
+            "parallelism": lambda: parallelism_of(session),
+            "copy": lambda: self._copy(place),
+        }
+        if ledger is not None:
+            answers["ledger"] = ledger.inbox.planned
+        relay = Relay(told, answers)
         stack.callback(relay.close)
         job = Job(
             self.pipeline,
@@ -102,6 +128,7 @@ class SparkRunner(Runner):
             measured=self.measured,
             marks=delivery.marks,
             faults=faults,
+            ledger=None if ledger is None else ledger.inbox.address,
             spools=(session.sparkContext.master or "").startswith("local"),
         )
         source = make_source(self.pipeline)
@@ -118,6 +145,37 @@ class SparkRunner(Runner):
         inbox = FaultInbox(self.pipeline, self.figures.faults, host_of(session))
         stack.callback(inbox.close)
         return inbox.address
+
+    def _ledger(
+        self,
+        stack: ExitStack,
+        session: SparkSession,
+        delivery: Delivery,
+        generation: Generation,
+        place: HadoopFolder | None,
+        kept: _Kept,
+        *,
+        anew: bool,
+    ) -> BatchLedger | None:
+        if not self.pipeline.ledger:
+            return None
+        from cdckit.engine.spark.batch_ledger import BatchLedger  # noqa: PLC0415 - it needs an extra
+
+        shown = generation.checkpoint(self.pipeline.folder)
+        ledger = BatchLedger(
+            self.pipeline,
+            generation,
+            shown if place is None else place / generation.id,
+            None if place is None else shown,
+            kept.ledger,
+            kept.offset,
+            host_of(session),
+            tables=delivery.form == "table rows",
+            mirrors=delivery.mirrors,
+            anew=anew,
+        )
+        stack.callback(ledger.close)
+        return ledger
 
     def _session(self, *, delta: bool) -> SparkSession:
         self.notices.activity("starting Spark")
@@ -157,10 +215,8 @@ class SparkRunner(Runner):
             else:
                 return
 
-    def _hand_over(
-        self, place: HadoopFolder | None, delivery: Delivery, *, anew: bool
-    ) -> tuple[Generation, Offset | None]:
-        """The checkpoint to run on, and the offset that the pipeline had come to."""
+    def _hand_over(self, place: HadoopFolder | None, delivery: Delivery, *, anew: bool) -> tuple[Generation, _Kept]:
+        """The checkpoint to run on, and what the state keeps."""
         state = open_state(StatePlace.of(self.pipeline), place)
         try:
             claim(state, self.pipeline, self.stopping, mirrors=delivery.mirrors)
@@ -170,7 +226,7 @@ class SparkRunner(Runner):
             else:
                 self._take_over(kept, state)
             generation = hand_to_spark(state, self.pipeline.folder, place, anew=anew)
-            saved = state.load_offset()
+            saved = _Kept(state.load_offset(), kept_in(state) if self.pipeline.ledger else {})
             if self._copied(place) is not None:
                 number_copy(state)
         finally:

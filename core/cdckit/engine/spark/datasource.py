@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,29 +17,43 @@ from cdckit.engine.config.raw_pipeline import raw_pipeline
 from cdckit.engine.config.requirements import beyond_data_source
 from cdckit.engine.config.resolve import resolve
 from cdckit.engine.spark.arrow import SPARK_SCHEMA
+from cdckit.engine.spark.bounds import bounded_end, place_of, within
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import MAX_BYTES, WAIT_SECONDS, Job
 from cdckit.engine.spark.packets import PACKET_SCHEMA
 from cdckit.engine.spark.partitions import SplitPartition, partitions_of, read_partition
 from cdckit.engine.spark.planner import Planner
 from cdckit.engine.spark.stream_reader import StreamReader
+from cdckit.engine.spark.table_shape import Wanted, shape_now
 from cdckit.errors import ConfigError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OWN_OPTIONS = ("pipeline", "parallelism", "maxbytespertrigger", "waitms", "endatlogend")
+OWN_OPTIONS = (
+    "pipeline",
+    "parallelism",
+    "maxbytespertrigger",
+    "waitms",
+    "endatlogend",
+    "table",
+    "documentcolumns",
+    "from",
+    "to",
+)
 """The options that are the data source's own; all others are a pipeline's, by their full names."""
 
 
 class CdckitDataSource(DataSource):
-    """Changes as rows with the columns topic, partition, key, value, headers, timestamp and position.
+    """Changes as rows with the columns topic, partition, key, value, headers, timestamp and position; or a table's own.
 
     Options: `pipeline`, the path of a pipeline file; any option of a pipeline file by its full name
-    (`source.database.hostname`), stronger than the file's; `parallelism`, how many splits may be read at the same
-    time (by default this machine's processors); `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`,
-    how long, in milliseconds, an idle source holds up its query, and other sources in it, to wait for changes;
-    `endAtLogEnd`, whether a stream has nothing more behind the log's end as it is once the first batch is done.
+    (`source.database.hostname`), stronger than the file's; `table`, whose rows are to have the table's own columns;
+    `documentColumns`, which columns those of a collection have; `from` and `to`, between which places the log is read;
+    `parallelism`, how many splits may be read at the same time (by default this machine's processors);
+    `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`, how long, in milliseconds, an idle source
+    holds up its query, and other sources in it, to wait for changes; `endAtLogEnd`, whether a stream has nothing more
+    behind the log's end as it is once the first batch is done.
     """
 
     @classmethod
@@ -47,6 +62,7 @@ class CdckitDataSource(DataSource):
         return "cdckit"
 
     def __init__(self, options: Mapping[str, str]) -> None:
+        self.wanted: Wanted | None = None
         with sealed_errors():
             self.job = self.make_job(options)
 
@@ -60,25 +76,50 @@ class CdckitDataSource(DataSource):
         pipeline = pipeline_of(given)
         if problems := beyond_data_source(pipeline):
             raise ConfigError(*problems, number="CDC2402")
+        if "table" in given:
+            self.wanted = Wanted(given["table"], given.get("documentcolumns", ""))
         return Job(
             pipeline,
+            begin=place_of(given["from"]) if "from" in given else None,
+            end=place_of(given["to"]) if "to" in given else None,
+            form="messages" if self.wanted is None else "typed rows",
             parallelism=_whole(given, "parallelism", os.cpu_count() or 1),
             max_bytes=_whole(given, "maxBytesPerTrigger", MAX_BYTES),
             wait_seconds=_whole(given, "waitMs", int(WAIT_SECONDS * 1000), least=0) / 1000,
             ends=_switch(given, "endAtLogEnd"),
         )
 
-    def schema(self) -> str:
-        """The columns, as DDL."""
+    def schema(self) -> str | StructType:
+        """The columns; those of a table are asked for at the source."""
+        if self.wanted is not None:
+            with sealed_errors():
+                shape = shape_now(self.job.pipeline, self.wanted)
+            self.job = replace(self.job, shape=shape, marks=True)
+            return shape.spark_schema
         return SPARK_SCHEMA if self.job.form == "messages" else PACKET_SCHEMA
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
-        return StreamReader(self.job)
+        with sealed_errors():
+            if self.job.end is not None:
+                raise ConfigError("to: a stream has no end: take it out, or read with `spark.read`", number="CDC2402")
+            if isinstance(self.job.begin, str):
+                raise ConfigError("from: a stream begins at an offset or a time in ISO 8601", number="CDC2505")
+        return StreamReader(self._shaped(stream=True))
 
     def reader(self, schema: StructType) -> BatchReader:
         """The reader of all that the source holds now."""
-        return BatchReader(self.job)
+        return BatchReader(self._shaped(stream=False))
+
+    def _shaped(self, *, stream: bool) -> Job:
+        """The job, once the columns of a table are known."""
+        job = self.job
+        if self.wanted is None:
+            return job
+        if job.shape is None:
+            with sealed_errors():
+                raise ConfigError("table: its columns are asked for at the source: take `.schema(…)` out")
+        return replace(job, shape=replace(job.shape, emptied=stream))
 
 
 def bound_to(job: Job) -> type[CdckitDataSource]:
@@ -121,7 +162,10 @@ def _switch(options: Mapping[str, str], name: str) -> bool:
 
 
 class BatchReader(DataSourceReader):
-    """Reads from the saved offset to the log's end as it is when the query is planned, and saves nothing."""
+    """Reads from the saved offset to the log's end as it is when the query is planned, and saves nothing.
+
+    Or between two places of the log, without a snapshot.
+    """
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -132,6 +176,9 @@ class BatchReader(DataSourceReader):
         with sealed_errors():
             try:
                 start = planner.initial_offset()
+                if self.job.begin is not None or self.job.end is not None:
+                    splits = planner.splits(start, bounded_end(planner.source, self.job, start)).splits
+                    return partitions_of(splits) or [SplitPartition([])]
                 # Where a snapshot is due the first end is the point that its rows stand for, and the log behind it is
                 # the second part. Else the first part is the log up to now, and the second what has come meanwhile.
                 middle = planner.source.latest_offset(start)
@@ -143,4 +190,4 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""
-        return read_partition(self.job, partition)
+        return within(self.job, read_partition(self.job, partition))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -18,6 +18,9 @@ from cdckit.engine.spark.job import Form
 from cdckit.engine.spark.writer import Address
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
+
+if TYPE_CHECKING:
+    from cdckit.engine.spark.batch_ledger import BatchLedger
 
 
 class Delivery(ABC):
@@ -43,6 +46,9 @@ class Delivery(ABC):
 
     interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
+
+    ledger: BatchLedger | None = None
+    """Adds up the rows of each batch; None: no ledger is kept."""
 
     def offset_kept(self) -> SinkOffset | None:
         """Connects to what keeps the offset together with the records; None where the state alone keeps it.

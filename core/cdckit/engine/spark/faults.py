@@ -7,12 +7,10 @@ their positions.
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Connection
 from typing import Any
 
 from cdckit import errors
@@ -27,17 +25,16 @@ from cdckit.engine.quarantine.places import open_quarantine
 from cdckit.engine.quarantine.store import Quarantined, Stage
 from cdckit.engine.quarantine.waiting import SAID, message_waits, note_first, record_waits
 from cdckit.engine.spark.failures import nearest_kind
+from cdckit.engine.spark.inbox import TaskInbox, client
 from cdckit.engine.spark.refusals import BatchBegins, ReadAgain, Refusals
 from cdckit.engine.spark.writer import Address
 from cdckit.errors import CdcError, StateError, TransformError, number_of
 
-_WAITING_TASKS = 128
-"""So many tasks may wait for the driver at the same time."""
 _GATHERED_BYTES = 1 << 20
 """A task hands over what it has once it has so much."""
 
 
-class FaultInbox:
+class FaultInbox(TaskInbox):
     """The driver's end.
 
     Args:
@@ -53,29 +50,17 @@ class FaultInbox:
         keeps = pipeline.errors.tolerance == "quarantine"
         self._store = open_quarantine(pipeline.errors) if keeps else None
         self._faulty = FaultyRecords(pipeline.errors, self._store, counts, Entries.of(pipeline))
-        secret = secrets.token_bytes(32)
-        family = "AF_UNIX" if host is None else "AF_INET"
-        place = None if host is None else (host, 0)
-        self._listener = Listener(place, family, backlog=_WAITING_TASKS, authkey=secret)
-        self.address = Address(self._listener.address, family, secret)
-        self._closed = False
         self._refusals = Refusals()
         self._one_task = threading.Lock()
-        threading.Thread(target=self._serve, name="cdckit-faults", daemon=True).start()
+        super().__init__(host, "cdckit-faults")
 
-    def _serve(self) -> None:
-        while not self._closed:
-            with suppress(OSError, EOFError, AuthenticationError):
-                connection = self._listener.accept()
-                threading.Thread(target=self._listen, args=[connection], name="cdckit-faults", daemon=True).start()
-
-    def _listen(self, connection: Connection) -> None:
-        with connection, suppress(OSError, EOFError):
-            asked = connection.recv()
-            # Counts, shares and the store are for one thread; tasks wait in line, for less than a disk's sync each.
-            with self._one_task:
-                answer = self._answer(asked)
-            connection.send(answer)
+    def hear(self, connection: Connection) -> None:
+        """Answers a task."""
+        asked = connection.recv()
+        # Counts, shares and the store are for one thread; tasks wait in line, for less than a disk's sync each.
+        with self._one_task:
+            answer = self._answer(asked)
+        connection.send(answer)
 
     def _answer(self, asked: Any) -> Any:
         if asked is None:
@@ -104,10 +89,7 @@ class FaultInbox:
     def close(self) -> None:
         """Stops listening. May be called twice."""
         if not self._closed:
-            self._closed = True
-            with suppress(OSError):
-                Client(self.address.place, self.address.family, authkey=self.address.secret).close()
-            self._listener.close()
+            super().close()
             if self._store is not None:
                 with self._one_task:
                     self._store.close()
@@ -239,7 +221,7 @@ class TaskFaults:
 
     def _asked(self, asked: tuple[list[Quarantined], int] | BatchBegins | ReadAgain | None) -> Any:
         try:
-            with Client(self._address.place, self._address.family, authkey=self._address.secret) as connection:
+            with client(self._address) as connection:
                 connection.send(asked)
                 return connection.recv()
         except (OSError, EOFError, AuthenticationError) as error:

@@ -6,11 +6,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 from uuid import uuid4
 
+from cdckit.api.record import Offset
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.spark.table_shape import TableShape
 from cdckit.engine.spark.writer import Address
 
-Form = Literal["messages", "packed messages", "table rows"]
-"""What the workers hand to the JVM: a row for each message, packets of messages, or the packets of a table sink."""
+Form = Literal["messages", "packed messages", "table rows", "typed rows"]
+"""What the workers hand to the JVM: a row for each message, packets of messages, the packets of a table sink, or rows
+of one table with its own columns."""
+
+Place = Offset | int | str
+"""A place in a source's log: an offset, a time in ms since 1970, or the position of a record."""
 
 MAX_BYTES = 256 * 1024 * 1024
 """How much of a backlog one batch takes by default, in bytes of the source's log."""
@@ -43,7 +49,11 @@ class Job:
         saves: whether the planner saves the offset of each committed batch, so that the checkpoint may be lost.
         measured: whether metrics are served, so that sources count what is frequent too.
         marks: whether table marks are told.
+        shape: what typed rows look like; None in other forms.
+        begin: where it is to begin; None: where the state says.
+        end: where it is to end, for a reading that is no stream; None: at the log's end.
         faults: where the driver takes what cannot be delivered; None: it stops the query.
+        ledger: where the driver takes what tasks read for the ledger; None: none is kept.
         spools: whether workers find files of the planner, as they do where the master is this machine.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
         ends: whether the query is to end at the log's end, whatever Spark says.
@@ -63,7 +73,11 @@ class Job:
     saves: bool = False
     measured: bool = False
     marks: bool = False
+    shape: TableShape | None = None
+    begin: Place | None = None
+    end: Place | None = None
     faults: Address | None = None
+    ledger: Address | None = None
     spools: bool = False
     starts: bool = True
     ends: bool = False

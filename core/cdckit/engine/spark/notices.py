@@ -25,11 +25,13 @@ class PlannedBatch:
         end: the offset that it ends at.
         log_time_ms: everything that was committed at the source before is in it or in those before; None: not known.
         log_bytes: how much of the log it takes.
+        rows_left: whether rows of tables are still to be read behind it: a snapshot that it is a part of goes on.
     """
 
     end: Offset
     log_time_ms: int | None
     log_bytes: int
+    rows_left: bool = False
 
 
 class ProcessNotices(Notices):
@@ -90,6 +92,7 @@ class QueryNotices(ProcessNotices):
         self._sought = SoughtTopics()
         self._planned: deque[tuple[PlannedBatch, float]] = deque()
         self._snapshot_end: Offset | None = None
+        self._rows_left = False
         self._lock = threading.Lock()
 
     def tell(self, notice: Notice) -> None:
@@ -101,6 +104,8 @@ class QueryNotices(ProcessNotices):
         """Keeps the plan until Spark commits the batch."""
         with self._lock:
             self._planned.append((batch, time.time()))
+            if self._snapshot_end is not None and self._rows_left:
+                self._snapshot_end, self._rows_left = batch.end, batch.rows_left
             self._connect()
 
     def idle(self) -> None:
@@ -119,9 +124,11 @@ class QueryNotices(ProcessNotices):
             self._notices.connection(connected=True)
 
     def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:
-        """Notes which batch the snapshot is."""
+        """Notes which batch the snapshot begins with; of several, the last one is its end."""
         with self._lock:
-            self._snapshot_end = self._planned[-1][0].end if self._planned else None
+            planned = self._planned[-1][0] if self._planned else None
+            self._snapshot_end = None if planned is None else planned.end
+            self._rows_left = planned is not None and planned.rows_left
             self._parts.begin(data_collections)
             self._notices.snapshot_started(data_collections)
 
@@ -174,7 +181,7 @@ class QueryNotices(ProcessNotices):
         """The hooks know of all batches up to `end`: a snapshot that was one of them is over."""
         with self._lock:
             self._sought.say()
-            if self._snapshot_end is not None and self._snapshot_end == end:
+            if self._snapshot_end is not None and self._snapshot_end == end and not self._rows_left:
                 self._snapshot_end = None
                 self._notices.snapshot_ended(completed=True)
 

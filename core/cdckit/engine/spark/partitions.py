@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from pyspark.sql.datasource import InputPartition
 
@@ -21,15 +22,18 @@ class SplitPartition(InputPartition):
     Attributes:
         splits: what is read, one after another; none where there is nothing.
         buckets: how many shares of the keys its packets are made for.
+        plan: tells the plan that it is of from others of the same batch.
+        number: its own in the plan.
     """
 
     def __init__(self, splits: Sequence[Split], buckets: int = 1) -> None:
         super().__init__(splits)
         self.splits = splits
         self.buckets = buckets
+        self.plan, self.number = "", 0
 
 
-def partitions_of(splits: Sequence[Split], buckets: int = 1, *, in_order: bool = False) -> list[InputPartition]:
+def partitions_of(splits: Sequence[Split], buckets: int = 1, *, in_order: bool = False) -> list[SplitPartition]:
     """The only partition of a batch needs no shares: nothing is sorted.
 
     Args:
@@ -42,7 +46,17 @@ def partitions_of(splits: Sequence[Split], buckets: int = 1, *, in_order: bool =
     return [SplitPartition([split], buckets if len(splits) > 1 else 1) for split in splits]
 
 
+def numbered(partitions: Sequence[SplitPartition]) -> str:
+    """Numbers the partitions of a plan, and gives its name."""
+    plan = uuid4().hex
+    for number, partition in enumerate(partitions):
+        partition.plan, partition.number = plan, number
+    return plan
+
+
 def read_partition(job: Job, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     """One partition's records, in a worker."""
     assert isinstance(partition, SplitPartition)
-    return read_splits(job, partition.splits, partition.buckets) if partition.splits else iter(())
+    if not partition.splits:
+        return iter(())
+    return read_splits(job, partition.splits, partition.buckets, (partition.plan, partition.number))

@@ -7,16 +7,21 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from cdckit.api.notices import Notices
 from cdckit.api.record import Offset
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.api.undecoded import Undecoded
+from cdckit.engine.chain import make_chain
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.spark.bounds import begin_at
 from cdckit.engine.spark.job import MOST_BYTES, SPLIT_BYTES, Job
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
+from cdckit.engine.spark.partitions import SplitPartition, numbered
 from cdckit.engine.spark.relay import driver_of, relayed
+from cdckit.engine.spark.table_shape import DefinitionWatch
 from cdckit.engine.state.copies import number_copy
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_for_planner
@@ -56,13 +61,16 @@ class Planner:
         self._answered = False
         self._target: Offset | None = None
         self._planned: PlannedBatch | None = None
+        self._watch: DefinitionWatch | None = None
 
     def end_at_log_end(self) -> None:
         """The query is to end at the log's end."""
         self._ends = True
 
     def initial_offset(self) -> Offset:
-        """Where a query without a checkpoint begins: at the saved offset, else where the source says."""
+        """Where a query without a checkpoint begins: where it is to, at the saved offset, or where the source says."""
+        if self.job.begin is not None:
+            return begin_at(self.source, self.job.begin)
         saved = self.store.load_offset()
         return saved if saved is not None else self.source.initial_offset()
 
@@ -82,8 +90,11 @@ class Planner:
         seen_ms = time.time_ns() // 1_000_000
         cut = end if max_bytes is None else self.source.cut(start, end, self._batch_bytes(max_bytes))
         self._copy()
-        self._planned = PlannedBatch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
+        self._planned = self._batch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
         return cut
+
+    def _batch(self, end: Offset, time_ms: int | None, size: int) -> PlannedBatch:
+        return PlannedBatch(end, time_ms, size, rows_left=self.source.owes_rows(end))
 
     def _tell_idle(self) -> None:
         self._notices.idle()
@@ -121,12 +132,27 @@ class Planner:
         """The splits of a batch; of one that is repeated after a restart little else is known."""
         # Behind a restart Spark plans the batch that it has noted, without asking for its end.
         known, self._planned = self._planned, None
-        batch = known if known is not None and known.end == end else PlannedBatch(end, self.source.time_ms(end), 0)
+        batch = known if known is not None and known.end == end else self._batch(end, self.source.time_ms(end), 0)
         self._notices.planned(batch)
         parallelism = self._parallelism()
         splits = self.source.plan(start, end, parallelism)
+        if self._watch is not None:
+            self._watch.require_same(self.source, lambda: make_chain(self.job.pipeline.transforms))
         self._copy()
         return Plan(splits, max(1, self.job.buckets * parallelism))
+
+    def told(self, end: Offset, partitions: Sequence[SplitPartition]) -> None:
+        """Tells the driver, where it keeps a ledger, which tasks read a batch.
+
+        Raises:
+            StateError: it cannot be reached.
+        """
+        if self.job.ledger is None:
+            return
+        driver = driver_of(self.job)
+        if driver is None:
+            raise StateError("the ledger cannot be kept: the driver cannot be reached")
+        driver.ask("ledger", numbered(partitions), end, len(partitions))
 
     def _copy(self) -> None:
         """Has the driver copy the state where it has changed: nothing is planned that a copy does not know of."""
@@ -169,11 +195,14 @@ class Planner:
             source = make_source(self.job.pipeline)
             name = self.job.pipeline.name
             counts = SourceCounts(wanted=self.job.measured)
+            notices: Notices = relayed(self.job) or RunNotices(name)
+            if self.job.shape is not None:
+                notices = self._watch = DefinitionWatch(notices, self.job.shape)
             source.open(
                 SourceContext(
                     name,
                     self.store,
-                    relayed(self.job) or RunNotices(name),
+                    notices,
                     stopping=_orphaned(),
                     counts=counts,
                     starts=self.job.starts,

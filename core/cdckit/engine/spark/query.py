@@ -155,9 +155,14 @@ class PipelineQuery:
         if self._refusing:
             # An error is the one way by which `foreachBatch` can keep Spark from noting a batch as done.
             raise _RefusedError
-        self._in_hand = batch
+        self._in_hand, ledger = batch, self.delivery.ledger
         try:
-            self._delivered[batch] = self.delivery.deliver(frame, batch)
+            if ledger is not None:
+                ledger.begins(batch)
+            records = self.delivery.deliver(frame, batch)
+            if ledger is not None:
+                ledger.ends(batch)
+            self._delivered[batch] = records
         except Exception as error:
             self._fault = error
             raise

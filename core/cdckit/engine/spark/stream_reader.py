@@ -37,7 +37,9 @@ class PlannedReader(DataSourceStreamReader):
         """The splits between two offsets."""
         with sealed_errors():
             plan, waits = self.planner.splits(start, end), self.job.pipeline.errors.waits
-            return partitions_of(plan.splits, plan.buckets, in_order=waits)
+            found = partitions_of(plan.splits, plan.buckets, in_order=waits)
+            self.planner.told(end, found)
+            return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One split, in a worker."""

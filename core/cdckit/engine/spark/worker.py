@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -20,7 +21,7 @@ from cdckit.engine.chain import TransformChain
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.lineage.outputs import OutputWatch
 from cdckit.engine.mark_routes import MarkRoutes
-from cdckit.engine.pipeline import make_encoder, make_sink, make_source
+from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.engine.quarantine.delivery import TolerantEncoder
 from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.quarantine.rows import TolerantRows
@@ -31,8 +32,13 @@ from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, table_packets
 from cdckit.engine.spark.relay import relayed
+from cdckit.engine.spark.typed_rows import TypedRows
 from cdckit.engine.spark.worker_cache import WorkerCache
 from cdckit.tables.sink import Packet, RowEncoder, SparkTableSink
+
+if TYPE_CHECKING:
+    from cdckit.engine.ledger.task_rows import TaskRows
+    from cdckit.engine.spark.ledger_inbox import TaskLedger
 
 CHUNK = 2000
 """How many records at least are gathered for one Arrow batch, while the split has more ..."""
@@ -80,6 +86,7 @@ class _Reading:
         self.source.open(context)
         if job.pipeline.lineage is not None:
             plain.chain.watch = OutputWatch(self.notices.written, rows=job.form == "table rows").see
+        self.ledger = _task_ledger(job, plain)
         self._encoder = plain
         if self.faults is not None:
             self._encoder = TolerantEncoder(plain, self.faults, job.pipeline.serializer.registration.name)
@@ -97,27 +104,49 @@ class _Reading:
         if self.job.form == "table rows":
             sink = make_sink(self.job.pipeline)
             assert isinstance(sink, SparkTableSink)
-            return _table_output(sink.encoder(), self._encoder.chain, self.faults, self.job.pipeline)
+            rows = None if self.ledger is None else self.ledger.rows
+            return _table_output(sink.encoder(), self._encoder.chain, self.faults, self.job.pipeline, rows)
+        if self.job.shape is not None:
+            return TypedRows(self.job.shape, self._encoder.chain, marks=self.source.tells_marks)
         portions = self._encoder.portions
         if self.job.form == "messages":
             return lambda records, _: map(to_arrow, portions(records))
         return lambda records, _: (message_packets(messages, buckets) for messages in portions(records))
 
     def close(self) -> None:
+        if self.ledger is not None:
+            self.ledger.close()
         self.source.close()
         self._encoder.close()
+
+
+def _task_ledger(job: Job, encoder: Encoder) -> TaskLedger | None:
+    """What tells the driver of the rows; those of messages are taken from the encoder."""
+    if job.ledger is None:
+        return None
+    from cdckit.engine.ledger.keeper import task_rows_of  # noqa: PLC0415 - it needs an extra
+    from cdckit.engine.spark.ledger_inbox import TaskLedger  # noqa: PLC0415 - as above
+
+    tables = job.form == "table rows"
+    rows = task_rows_of(job.pipeline, tables=tables)
+    if not tables:
+        encoder.tap = rows.take
+    return TaskLedger(job.ledger, rows)
 
 
 _readings: WorkerCache[_Reading] = WorkerCache()
 
 
-def read_splits(job: Job, splits: Sequence[Split], buckets: int) -> Iterator[pa.RecordBatch]:
+def read_splits(
+    job: Job, splits: Sequence[Split], buckets: int, task: tuple[str, int] = ("", 0)
+) -> Iterator[pa.RecordBatch]:
     """The records of splits, one after another, as Arrow batches of the job's form.
 
     Args:
         job: the query.
         splits: what is read.
         buckets: how many shares of the keys packets are made for.
+        task: the plan that this is of, and its number there.
 
     Raises:
         WorkerError: a split cannot be read, decoded or encoded.
@@ -126,13 +155,19 @@ def read_splits(job: Job, splits: Sequence[Split], buckets: int) -> Iterator[pa.
         output = reading.output(buckets)
         if reading.faults is not None:
             reading.faults.begin()
+        if reading.ledger is not None:
+            reading.ledger.begin(*task)
         for split in splits:
             for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
                 yield from output(records, marks)
+                if reading.ledger is not None:
+                    reading.ledger.tell()
         if reading.faults is not None:
             # Before the task ends, as Spark may commit the batch from then on: what is set aside has to be kept by
             # then.
             reading.faults.hand_over()
+        if reading.ledger is not None:
+            reading.ledger.end()
         if counts := reading.counts.take():
             reading.notices.counted(counts)
         reading.tell_found()
@@ -145,9 +180,15 @@ def _attempt() -> int:
 
 
 def _table_output(
-    encode: RowEncoder, chain: TransformChain, faults: TaskFaults | None, pipeline: ResolvedPipeline
+    encode: RowEncoder,
+    chain: TransformChain,
+    faults: TaskFaults | None,
+    pipeline: ResolvedPipeline,
+    rows: TaskRows | None = None,
 ) -> Output:
     routes = MarkRoutes(chain)
+    if rows is not None:
+        return _watched_output(encode, chain, routes, rows)
 
     def made(records: Sequence[Record]) -> Iterable[Packet]:
         return encode(chain.apply(records))
@@ -160,6 +201,17 @@ def _table_output(
         if marks:
             packets = [*packets, *(encode.mark(routed) for mark in marks for routed in routes.of(mark))]
         yield table_packets(packets)
+
+    return output
+
+
+def _watched_output(encode: RowEncoder, chain: TransformChain, routes: MarkRoutes, rows: TaskRows) -> Output:
+    """Of a pipeline with a ledger, which sets no record aside."""
+
+    def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
+        behind, routed = chain.apply(records), [one for mark in marks for one in routes.of(mark)]
+        rows.take(behind, routed)
+        yield table_packets([*encode(behind), *(encode.mark(one) for one in routed)])
 
     return output
 

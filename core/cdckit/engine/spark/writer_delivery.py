@@ -142,10 +142,15 @@ class TransactionDelivery(WriterDelivery):
         self._take_back()
         if self._kept.has_batch(self._generation, batch):
             log.info("batch %d is in the sink already: it is passed over", batch)
+            if self.ledger is not None:
+                self.ledger.passes_over(batch)
             return 0
         if self._refused is not None:
             self._refused.begin()
         records = self._written(frame)
+        if self.ledger is not None:
+            # Before the transaction ends: a batch that the sink has is never read again.
+            self.ledger.ends(batch)
         self._in_doubt = True
         self._kept.commit(planned_end(self._checkpoint, batch), (self._generation, batch))
         self._in_doubt = False

@@ -17,12 +17,14 @@ import re
 import shutil
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from cdckit.api.record import Offset
 from cdckit.api.state_store import Json, StateStore, StateView
 from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.engine.state.ledger_file import kept_in, newest, take_into
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, begun_in_vain, committed_batch, planned_batch
 from cdckit.errors import StateError, StateHeldError
@@ -167,6 +169,26 @@ def current_batch(place: StatePlace) -> tuple[str, CommittedBatch] | None:
         return _last_batch(view, place.folder)
 
 
+def current_ledger(view: StateView, folder: Path) -> tuple[Mapping[str, Json], Offset | None]:
+    """The ledger, also while the pipeline runs, and how far the pipeline has come by then.
+
+    Args:
+        view: the state.
+        folder: the pipeline's, on this machine.
+
+    Raises:
+        StateError: it cannot be read.
+    """
+    last = _note(view.get(NOTE))
+    if last is not None and last.authority:
+        # The batch first: the ledger is kept before that is noted, and tells of the one before, too.
+        reached = _reached(last, folder)
+        values = newest(last.checkpoint(folder))
+        if values is not None:
+            return values, reached
+    return kept_in(view), view.load_offset()
+
+
 def _last_batch(view: StateView, folder: Path) -> tuple[str, CommittedBatch] | None:
     last = _note(view.get(NOTE))
     committed = _committed(last, folder) if last is not None and last.authority else None
@@ -178,10 +200,18 @@ def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None
     if last is None or not last.authority:
         return
     committed = _committed(last, folder, checkpoints)
+    _take_ledger(store, last, folder, checkpoints)
     if committed is not None:
         # Two steps, in this order: killed in between, the next start takes the same offset once more.
         store.save_offset(committed.end)
     store.put(NOTE, asdict(replace(last, authority=False)))
+
+
+def _take_ledger(store: StateStore, last: Generation, folder: Path, checkpoints: Folder | None) -> None:
+    """Takes the ledger beside a checkpoint: also of a batch that Spark has not committed, but perhaps the sink has."""
+    there = checkpoints is not None and last.place == str(checkpoints)
+    if not (there and take_into(store, _checkpoint(last, folder, checkpoints))):
+        take_into(store, last.checkpoint(folder))
 
 
 def _reached(generation: Generation, folder: Path, checkpoints: Folder | None = None) -> Offset | None:
@@ -224,6 +254,7 @@ def _found(store: StateStore, folder: Path, elsewhere: Folder | None) -> Generat
         )
     [(name, end)] = ends.items()
     log.warning("the state is lost: the checkpoint %s tells that the pipeline had come to %s", checkpoints / name, end)
+    take_into(store, checkpoints / name)
     store.save_offset(end)
     return Generation(name, end, authority=True, place="" if elsewhere is None else str(elsewhere))
 

@@ -1,0 +1,196 @@
+"""Tables kept by Spark jobs of one's own, out of the rows that the data source `cdckit` gives of one table.
+
+    orders = spark.readStream.format("cdckit").option("table", "shop.orders")…load()
+    orders.writeStream.foreachBatch(lambda rows, batch: mirror(rows, "s3a://lake/orders", batch))…start()
+
+Both are the sink's own writers: tables are made, columns follow, and a batch that comes again is there once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Literal, NamedTuple
+
+from pyspark.sql import DataFrame
+
+from cdckit import ConfigError
+from cdckit.tables.context import TableContext
+from cdckit.tables.destinations import folder_name
+from cdckit.tables.own_columns import KEY, OP, POSITION, TABLE, TIME
+from cdckit_spark.config import LakeConfig
+from cdckit_spark.own_packets import PACKET_COLUMNS, OwnPackets
+from cdckit_spark.sink import LakeSink
+
+Mode = Literal["changelog", "mirror"]
+
+
+def mirror(
+    rows: DataFrame,
+    table: str,
+    batch: int,
+    *,
+    key: Sequence[str] = (),
+    application: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> int:
+    """Brings a Delta table to the state behind a batch of rows; called again with the same batch, it changes nothing.
+
+    Args:
+        rows: of a batch, with the columns `_op`, `_position` and `_ts`; other columns may be any.
+        table: the table: its folder, or an object store's URL, or the name `DATABASE.TABLE`.
+        batch: the number of the batch, which counts up.
+        key: the columns that tell rows apart; by default those that the source's table has as its key.
+        application: what counts the batches; by default the query that calls this by `foreachBatch`.
+        options: options of the sink `spark`, such as `schema.evolution`.
+
+    Returns:
+        how many rows the batch held.
+
+    Raises:
+        ConfigError: columns lack, or a key, or it is no batch of a query and there is no application.
+        SinkError: the table does not take the rows.
+    """
+    return _write("mirror", rows, table, batch, tuple(key), application, options or {})
+
+
+def changelog(
+    rows: DataFrame,
+    table: str,
+    batch: int,
+    *,
+    application: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> int:
+    """Appends a batch of rows, as the sink `spark` does with `mode: changelog`; raises and takes as `mirror`.
+
+    `format: parquet` among the options makes a folder of parquet files.
+    """
+    return _write("changelog", rows, table, batch, (), application, options or {})
+
+
+class _Writer(NamedTuple):
+    """What writes the batches of one query into one table."""
+
+    mode: Mode
+    table: str
+    options: tuple[tuple[str, str], ...]
+    application: str
+
+
+_lock = Lock()
+_open: dict[_Writer, tuple[str, LakeSink]] = {}
+"""The sinks of this process by what they write, each with the run of the query that it was opened for."""
+
+
+def _write(
+    mode: Mode,
+    rows: DataFrame,
+    table: str,
+    batch: int,
+    key: tuple[str, ...],
+    application: str | None,
+    options: Mapping[str, str],
+) -> int:
+    place, topic = _place(table)
+    packets = OwnPackets(mode, topic, _source(rows), _columns(rows), _key(mode, rows, key), _placeholder(options))
+    run, query = _query(rows)
+    if application is None and not query:
+        raise ConfigError(
+            "application: this is no batch of a streaming query, whose name could tell its batches from others': name "
+            "what counts them",
+            number="CDC2201",
+        )
+    writer = _Writer(mode, table, tuple(sorted(options.items())), application or query)
+    with _lock:
+        sink = _sink(writer, run, rows, place, options)
+    try:
+        return sink.write(rows.mapInArrow(packets.made, PACKET_COLUMNS), batch)
+    except BaseException:
+        with _lock:
+            _open.pop(writer, None)  # what it knows of the table may be older than that
+        sink.close()
+        raise
+
+
+def _sink(writer: _Writer, run: str, rows: DataFrame, place: Mapping[str, str], options: Mapping[str, str]) -> LakeSink:
+    known, sink = _open.get(writer, ("", None))
+    if sink is not None and known == run:
+        return sink
+    if sink is not None:
+        sink.close()
+    config, _ = LakeConfig.load({**options, **place, "mode": writer.mode}, "options")
+    made = LakeSink(config)
+    made.open(rows.sparkSession, TableContext("job", writer.application))
+    _open[writer] = run, made
+    return made
+
+
+def _place(table: str) -> tuple[dict[str, str], str]:
+    """Where the table is, as options of the sink, and the topic of that name.
+
+    Raises:
+        ConfigError: it cannot be called so.
+    """
+    if "/" in table:
+        above, _, name = table.rstrip("/").rpartition("/")
+        place = {"path": above or "/"}
+        right = name == folder_name(name)
+    else:
+        above, _, name = table.rpartition(".")
+        place = {"database": above}
+        right = bool(above) and name.replace("_", "").isalnum()
+    if not right:
+        raise ConfigError(
+            f"table: '{table}' should be a path whose last part has letters, digits, '.', '_' and '-' alone, or a name "
+            "like DATABASE.TABLE",
+            number="CDC2201",
+        )
+    return place, name
+
+
+def _query(rows: DataFrame) -> tuple[str, str]:
+    """The run and the name of the query whose batch this is; empty where it is none."""
+    context = rows.sparkSession.sparkContext
+    found = context.getLocalProperty("spark.jobGroup.id"), context.getLocalProperty("sql.streaming.queryId")
+    return found[0] or "", found[1] or ""
+
+
+def _columns(rows: DataFrame) -> tuple[tuple[str, str], ...]:
+    """The table's columns."""
+    lacking = [name for name in (OP, POSITION, TIME) if name not in rows.columns]
+    if lacking:
+        raise ConfigError(
+            f"rows: lack the columns {', '.join(lacking)}, which those of the data source 'cdckit' with the option "
+            "'table' have: select them, too",
+            number="CDC2201",
+        )
+    told = {OP, POSITION, TIME}
+    return tuple((field.name, field.dataType.simpleString()) for field in rows.schema if field.name not in told)
+
+
+def _source(rows: DataFrame) -> str:
+    """The source's table, as far as the rows' metadata tell it."""
+    field = next((field for field in rows.schema if field.name == POSITION), None)
+    return "" if field is None else str((field.metadata or {}).get(TABLE, ""))
+
+
+def _key(mode: Mode, rows: DataFrame, key: tuple[str, ...]) -> tuple[str, ...]:
+    known = {field.metadata[KEY]: field.name for field in rows.schema if KEY in (field.metadata or {})}
+    wanted = key or tuple(known[place] for place in sorted(known))
+    missing = [name for name in wanted if name not in rows.columns]
+    if missing or (mode == "mirror" and (not wanted or (not key and sorted(known) != list(range(len(known)))))):
+        raise ConfigError(
+            f"key: {f'the rows have no column {missing[0]}' if missing else 'the rows do not tell all of their key'}: "
+            "a mirror finds its rows by it; name its columns by 'key', and select them",
+            number="CDC2201",
+        )
+    return wanted
+
+
+def _placeholder(options: Mapping[str, str]) -> str:
+    default: str = LakeConfig.model_fields["unavailable_value_placeholder"].default
+    return options.get("unavailable.value.placeholder", default)
+
+
+__all__ = ["changelog", "mirror"]

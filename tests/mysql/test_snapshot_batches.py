@@ -1,0 +1,190 @@
+"""Snapshots whose chunks are read in several batches, as the Spark runner reads them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from cdckit.api.record import Record
+from cdckit.errors import SnapshotDueError
+from mysql.capture import changes, read_elsewhere
+from mysql.conftest import NewCapture
+from testkit.servers.mysql_family import SQLServer
+
+Sql = Callable[[str], None]
+
+ROWS = 300
+KEYS = {
+    "INT": "{n} - 100",
+    "BIGINT UNSIGNED": "18446744073709551615 - {n} * 7",
+    "DECIMAL(20,5)": "{n} * 1.00001 - 50",
+    "VARCHAR(30) COLLATE utf8mb4_general_ci": "CONCAT('Käse ''{n}', CHAR(92), '\" ')",
+    "VARCHAR(30) CHARACTER SET latin1": "CONCAT('ü', {n})",
+    "CHAR(10) CHARACTER SET utf16": "'k{n}'",
+    "BINARY(16)": "UNHEX(LEFT(SHA2({n}, 256), 32))",
+    "VARBINARY(30)": "CONCAT(CHAR({n} MOD 7), 'k{n}')",
+    "DATE": "'1990-01-01' + INTERVAL {n} DAY",
+    "DATETIME(6)": "'1990-01-01' + INTERVAL {n} * 1234567 MICROSECOND",
+    "TIMESTAMP(3)": "'2024-10-27 00:00:00' + INTERVAL {n} MINUTE",
+    "TIME(2)": "SEC_TO_TIME({n} * 100.25 - 9000)",
+}
+"""Types of keys, with values made of a number."""
+COMPOSITE = {
+    "k INT, j VARCHAR(10), PRIMARY KEY (k, j)": "{n} DIV 120, 'j{n}'",
+    "k INT, j DATETIME, PRIMARY KEY (j, k)": "{n}, '2020-01-01' + INTERVAL {n} DIV 3 DAY",
+    "k INT, j ENUM('a', 'b'), PRIMARY KEY (k, j)": "{n} DIV 2, {n} MOD 2 + 1",
+    "k YEAR, j DECIMAL(5,1), PRIMARY KEY (k, j)": "1901 + {n} DIV 200, {n}",
+    "k INT NOT NULL, j INT, UNIQUE (k)": "{n}, {n}",
+    "k INT UNSIGNED, j INT, PRIMARY KEY (k)": "IF({n} < 150, {n}, 4000000000 + {n}), 0",
+}
+"""Keys of several columns, unique ones, and one of which half the values lie far away."""
+UNDIVIDED = {
+    "k INT, j INT": "{n}, {n}",
+    "k INT, j INT, UNIQUE (k)": "{n}, {n}",
+    "k ENUM('a', 'b'), j INT, PRIMARY KEY (k, j)": "{n} MOD 2 + 1, {n}",
+    "k DOUBLE, j INT, PRIMARY KEY (k)": "{n} / 7, 0",
+}
+"""Tables that are read in one piece."""
+
+
+def _fill(sql: Sql, table: str, columns: str, values: str, rows: int = ROWS) -> None:
+    made = ",".join(f"({values.format(n=number)}, {number})" for number in range(rows))
+    sql(f"CREATE TABLE {table} ({columns}, v INT)")
+    sql(f"INSERT INTO {table} VALUES {made}; ANALYZE TABLE {table};")
+
+
+def _read(records: Sequence[Record], table: str = "t") -> Counter[Any]:
+    return Counter(after[-1] for op, name, _, after in changes(records) if op == "r" and name == table)
+
+
+def _whole(batches: Sequence[Sequence[Record]]) -> list[Record]:
+    return [record for batch in batches for record in batch]
+
+
+def _assert_marked_once(records: Sequence[Record], tables: Sequence[str]) -> None:
+    """The records, in the order of their positions, are marked as one snapshot, and no position stands twice."""
+    positions = [record.position for record in records]
+    assert len(set(positions)) == len(positions)
+    sources = [r.value.to_dict()["source"] for r in sorted(records, key=lambda r: r.position)]  # type: ignore[union-attr]
+    marks = [(source["table"], source["snapshot"]) for source in sources if source["snapshot"] != "true"]
+    expected = []
+    for table in tables:
+        first = "first" if table == tables[0] else "first_in_data_collection"
+        last = "last" if table == tables[-1] else "last_in_data_collection"
+        expected += [(table, first), (table, last)]
+    assert marks == expected
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_keys_of_each_kind_are_cut(capture: NewCapture, sql: Sql, kind: str) -> None:
+    _fill(sql, "t", f"k {kind} PRIMARY KEY", KEYS[kind])
+    batches = list(capture(snapshot_batch_rows=80).batches())
+    assert [sum(_read(batch).values()) for batch in batches] == [80, 80, 80, 60]
+    assert _read(_whole(batches)) == dict.fromkeys(range(ROWS), 1)
+    _assert_marked_once(_whole(batches), ["t"])
+
+
+@pytest.mark.parametrize("columns", COMPOSITE)
+def test_keys_of_several_columns_and_unique_ones_are_cut(capture: NewCapture, sql: Sql, columns: str) -> None:
+    _fill(sql, "t", columns, COMPOSITE[columns])
+    batches = list(capture(snapshot_batch_rows=80).batches())
+    assert len(batches) > 2
+    assert _read(_whole(batches)) == dict.fromkeys(range(ROWS), 1)
+    _assert_marked_once(_whole(batches), ["t"])
+
+
+@pytest.mark.parametrize("columns", UNDIVIDED)
+def test_other_tables_are_read_in_one_piece(capture: NewCapture, sql: Sql, columns: str) -> None:
+    _fill(sql, "t", columns, UNDIVIDED[columns])
+    [batch] = capture(snapshot_batch_rows=80).batches()
+    assert _read(batch) == dict.fromkeys(range(ROWS), 1)
+
+
+def test_tables_come_one_after_the_other(capture: NewCapture, sql: Sql) -> None:
+    for table, rows in {"a": 0, "b": 50, "c": 7, "d": 0, "e": 100, "f": 0}.items():
+        _fill(sql, table, "k INT PRIMARY KEY", "{n}", rows) if rows else sql(f"CREATE TABLE {table} (k INT)")
+    reading = capture(snapshot_batch_rows=20)
+    batches = list(reading.batches())
+    sizes = [Counter(name for _, name, _, _ in changes(batch)) for batch in batches]
+    assert sizes[0] == {"b": 21}, "seven chunks of three rows"
+    assert all(sum(size.values()) <= 27 for size in sizes)
+    assert sum(sizes, Counter()) == {"b": 50, "c": 7, "e": 100}
+    records = _whole(batches)
+    marks = Counter(r.value.to_dict()["source"]["snapshot"] for r in records)  # type: ignore[union-attr]
+    assert (marks["first"], marks["last"]) == (0, 1), "as in Debezium, since the first table is empty"
+    assert (marks["first_in_data_collection"], marks["last_in_data_collection"]) == (3, 2)
+    done = {
+        facts["data_collection"]: facts["rows"] for facts in reading.heard.of("snapshot_progress") if facts["finished"]
+    }
+    assert {name.partition(".")[2] for name in done} == {"a", "d", "f"}, "readers tell of the others"
+
+
+def test_what_is_written_meanwhile_comes_behind_the_snapshot(
+    capture: NewCapture, sql: Sql, db_server: SQLServer, database: str
+) -> None:
+    _fill(sql, "t", "k INT PRIMARY KEY", "{n}")
+    records: list[Record] = []
+    for number, batch in enumerate(capture(snapshot_batch_rows=60).batches()):
+        records += batch
+        if number < 4:
+            sql(
+                f"UPDATE t SET v = v + 1000 WHERE k % 7 = {number}; DELETE FROM t WHERE k = {number * 50 + 5};"
+                f"UPDATE t SET k = {1000 + number} WHERE k = {number};"
+                f"UPDATE t SET k = {-number - 1} WHERE k = {290 + number}; INSERT INTO t VALUES ({2000 - number}, 9);"
+            )
+    rows: dict[Any, Any] = {}
+    for op, _, before, after in (change for change in changes(records) if change[0] != "tombstone"):
+        rows.pop(before[0], None) if op == "d" else rows.update({after[0]: after})
+    assert rows == {row[0]: row for row in db_server.execute(f"SELECT * FROM {database}.t")}
+
+
+def test_a_kill_repeats_the_open_batch_alone(capture: NewCapture, sql: Sql) -> None:
+    """Another process, which knows no more than the offsets, plans the same range of keys, whatever came meanwhile."""
+    _fill(sql, "t", "k INT PRIMARY KEY", "{n} * 10")
+    _fill(sql, "u", "k INT PRIMARY KEY", "{n} * 10", 30)
+    reading = capture(snapshot_batch_rows=80)
+    before = next(batches := reading.batches())
+    next(batches)  # kept is the first
+    start = reading.offset()
+    end = reading.source.cut(start, reading.source.latest_offset(start), 1)
+    assert len(json.dumps(end)) < 400
+    sql("INSERT INTO t SELECT k + 1, -1 FROM t; INSERT INTO t SELECT k + 2, -2 FROM t WHERE v >= 0;")
+    later = capture(snapshot_batch_rows=80)
+    open_batch = [r for split in later.source.plan(start, end, 3) for r in read_elsewhere(later.config, split)]
+    later.keep(end)
+    rest = _whole(list(later.batches()))
+    own = [_read(records) for records in (before, open_batch)]
+    assert set(own[0]) == set(range(80))
+    assert {key for key in own[1] if key >= 0} == set(range(80, 160))
+    assert own[1][-1] == own[1][-2] == 80, "what lies in the range now"
+    reads = [record for record in rest if changes([record])[0][0] == "r"]
+    assert {key for key in _read(reads) if key >= 0} == set(range(160, 300))
+    assert _read(reads, "u") == dict.fromkeys(range(30), 1)
+    _assert_marked_once([*before, *open_batch, *reads], ["t", "u"])
+
+
+def test_a_later_batch_knows_the_table_by_its_definition(capture: NewCapture, sql: Sql) -> None:
+    """A table that is altered before its turn begins the snapshot anew; one that was read does not."""
+    for table in "ab":
+        _fill(sql, table, "k INT PRIMARY KEY", "{n}", 40)
+    reading = capture(snapshot_batch_rows=40)
+    start = reading.offset()
+    at = reading.source.cut(start, reading.source.latest_offset(start), 1)
+    assert at["cdckit_snapshot_cursor"]["table"].endswith(".b")
+    reading.keep(at)
+    sql("ALTER TABLE a DROP COLUMN v")
+    whole = reading.source.latest_offset(at)
+    assert reading.source.cut(at, whole, 1) == whole
+    sql("ALTER TABLE b DROP COLUMN v")
+    with pytest.raises(SnapshotDueError, match="b has lost v"):
+        list(reading.batches())
+    later = capture(snapshot_batch_rows=40)
+    point = later.source.latest_offset(at)
+    assert point["pos"] > at["pos"]
+    records = _whole(list(later.batches()))
+    assert Counter(name for _, name, _, _ in changes(records)) == {"a": 40, "b": 40}
+    assert {len(after) for *_, after in changes(records)} == {1}

@@ -1,0 +1,143 @@
+"""Tables kept by jobs of one's own; the examples of the docs are run as they stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from cdckit.errors import ConfigError
+from cdckit_spark.jobs import changelog, mirror
+from spark.own_rows import own_options
+from testkit.servers.mysql import MySQLServer
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.partition("\n## Your own Spark jobs\n")[2], re.DOTALL)
+Names = dict[str, Any]
+
+
+@pytest.fixture
+def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
+    """A database with a table of two orders."""
+    mysql_server.run_sql(
+        f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.orders (id INT PRIMARY KEY, price DECIMAL(8,2));"
+        f"INSERT INTO {unique_name}.orders VALUES (1, 1.50), (2, 250)"
+    )
+    yield unique_name
+    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
+
+
+def pipeline_file(server: MySQLServer, shop: str, folder: Path) -> Path:
+    """The pipeline that the examples call `shop.yaml`."""
+    tree: dict[str, Any] = {}
+    for name, value in own_options(server, shop, folder / "state").items():
+        component, _, option = name.partition(".")
+        if option:
+            tree.setdefault(component, {})[option] = value
+    path = folder / "shop.json"
+    path.write_text(json.dumps({**tree, "state": str(folder / "state")}))
+    return path
+
+
+def rows_of(session: SparkSession, place: Path) -> list[tuple[Any, ...]]:
+    """A mirror's rows."""
+    frame = session.read.format("delta").load(str(place)).drop("__position")
+    return sorted(tuple(row) for row in frame.collect())
+
+
+def frame(session: SparkSession, *rows: tuple[str, int, str]) -> DataFrame:
+    """Rows of a job, without metadata."""
+    made = session.createDataFrame(list(rows), "_op string, id int, _position string")
+    return made.selectExpr("id", "'x' as name", "_op", "_position", "timestamp_millis(1000) as _ts")
+
+
+def test_a_batch_without_a_query_is_counted_by_its_application(session: SparkSession, tmp_path: Path) -> None:
+    place = str(tmp_path / "t")
+    one, two = frame(session, ("c", 1, "a"), ("c", 2, "b")), frame(session, ("d", 1, "c"), ("u", 2, "d"))
+    for rows, batch in ((one, 1), (two, 2), (one, 1), (one, 2)):
+        assert mirror(rows, place, batch, key=["id"], application="by day") == 2
+    assert rows_of(session, tmp_path / "t") == [(2, "x")]
+
+
+def test_rows_may_go_into_parquet_files(session: SparkSession, tmp_path: Path) -> None:
+    for _ in range(2):
+        changelog(frame(session, ("c", 1, "a")), str(tmp_path / "t"), 1, application="a", options={"format": "parquet"})
+    (row,) = session.read.parquet(str(tmp_path / "t")).collect()
+    assert (row["__op"], row.id, row["__source_ts_ms"], row["__deleted"], row["__db"]) == ("c", 1, 1000, False, None)
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda rows, place: mirror(rows, place, 1, application="a"), "the rows do not tell all of their key"),
+    (lambda rows, place: mirror(rows, place, 1, key=["no"], application="a"), "the rows have no column no"),
+    (lambda rows, place: mirror(rows, place, 1, key=["id"]), "name what counts them"),
+    (lambda rows, place: changelog(rows.drop("_ts"), place, 1, application="a"), "lack the columns _ts"),
+    (lambda rows, _: changelog(rows, "orders", 1, application="a"), "should be a path"),
+    (lambda rows, _: changelog(rows, "/lake/_delta_log", 1, application="a"), "should be a path"),
+    (lambda rows, place: changelog(rows, place, 1, application="a", options={"mod": "x"}), "options.mod: unknown"),
+])  # fmt: skip
+def test_what_cannot_be_kept_is_refused(
+    session: SparkSession, tmp_path: Path, call: Callable[[DataFrame, str], int], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        call(frame(session, ("c", 1, "a")), str(tmp_path / "t"))
+
+
+def test_the_examples_of_the_docs(session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    pipeline, names = pipeline_file(mysql_server, shop, tmp_path), Names(spark=session)
+    morning = datetime.now(UTC)
+    time.sleep(0.01)
+    mysql_server.run_sql(f"INSERT INTO {shop}.orders VALUES (3, 3)")
+    evening = datetime.now(UTC)
+    told = {
+        "shop.yaml": str(pipeline), "shop.orders": f"{shop}.orders", "s3a://lake": str(tmp_path),
+        "2026-01-31T00:00:00Z": morning.isoformat(), "2026-02-01T00:00:00Z": evening.isoformat(),
+    }  # fmt: skip
+
+    def run(example: str) -> None:
+        for text, here in told.items():
+            example = example.replace(text, here)
+        exec(compile(example, "docs/spark.md", "exec"), names)
+
+    register, rows, between, keep = EXAMPLES
+    for example in (register, rows, between):
+        run(example)
+    assert [(row.id, row._op) for row in names["day"].collect()] == [(3, "c")]
+    run(keep)
+    _settled(names)
+    assert rows_of(session, tmp_path / "orders") == [(1, Decimal("1.50")), (2, 250), (3, 3)]
+    mysql_server.run_sql(
+        f"UPDATE {shop}.orders SET price = 101, id = 9 WHERE id = 1; DELETE FROM {shop}.orders WHERE id = 2"
+    )
+    _settled(names)
+    names["query"].stop()
+    assert rows_of(session, tmp_path / "orders") == [(3, 3), (9, 101)]
+    mysql_server.run_sql(
+        f"TRUNCATE {shop}.orders; ALTER TABLE {shop}.orders ADD COLUMN note TEXT;"
+        f"INSERT INTO {shop}.orders VALUES (4, 400, 'n')"
+    )
+    run(rows)
+    run(keep.replace("foreachBatch(write)", "foreachBatch(twice)").replace(
+        "\n\nquery", "\n\ndef twice(rows, batch):\n    write(rows, batch)\n    write(rows, batch)\n\n\nquery"
+    ))  # fmt: skip
+    _settled(names)
+    names["query"].stop()
+    assert rows_of(session, tmp_path / "orders") == [(4, 400, "n")]
+    dear = session.read.format("delta").load(str(tmp_path / "dear_orders")).orderBy("__position")
+    assert [(row["__op"], row.id, row.note, row["__table"]) for row in dear.collect()] == [
+        ("t", None, None, "orders"), ("r", 2, None, "orders"), ("c", 9, None, "orders"), ("d", 2, None, "orders"),
+        ("t", None, None, "orders"), ("c", 4, "n", "orders"),
+    ]  # fmt: skip
+
+
+def _settled(names: Names) -> None:
+    names["query"].processAllAvailable()

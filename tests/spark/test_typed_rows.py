@@ -1,0 +1,223 @@
+"""The option `table`: rows with the columns that the table itself has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from bson import Decimal128
+from pyspark.sql import SparkSession
+
+from cdckit.engine.spark.failures import WorkerError
+from cdckit.spark import CdckitDataSource
+from spark.own_rows import Stream, number, own_options, read_rows, told
+from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql import MySQLServer
+
+DDL = """
+CREATE TABLE {0}.orders (
+  id INT, line SMALLINT, name VARCHAR(20), price DECIMAL(8,2), big BIGINT UNSIGNED, seen DATETIME(3), at TIMESTAMP NULL,
+  raw VARBINARY(4), PRIMARY KEY (id, line)
+);
+CREATE TABLE {0}.others (id INT PRIMARY KEY);
+INSERT INTO {0}.orders VALUES
+  (1, 1, 'ä', 1.50, 18446744073709551615, '2024-02-29 23:59:59.123', '2024-03-01 00:00:00', x'00ff'),
+  (2, 1, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO {0}.others VALUES (7);
+"""
+FIRST = {
+    "id": 1, "line": 1, "name": "ä", "price": Decimal("1.50"), "big": Decimal(2**64 - 1),
+    "seen": datetime(2024, 2, 29, 23, 59, 59, 123000), "at": datetime(2024, 3, 1, tzinfo=UTC), "raw": b"\x00\xff",
+}  # fmt: skip
+
+
+@pytest.fixture
+def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
+    """A database with a table of two orders, and another one."""
+    mysql_server.run_sql(f"CREATE DATABASE {unique_name};{DDL.format(unique_name)}")
+    yield unique_name
+    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
+
+
+@pytest.mark.spark
+def test_rows_have_the_columns_and_types_of_the_table(
+    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    session.dataSource.register(CdckitDataSource)
+    begun = datetime.now(UTC)
+    frame = session.read.format("cdckit").options(**own_options(mysql_server, shop, tmp_path)).option(
+        "table", f"{shop}.orders"
+    ).load()  # fmt: skip
+    assert frame.dtypes == [
+        ("id", "int"), ("line", "smallint"), ("name", "string"), ("price", "decimal(8,2)"), ("big", "decimal(20,0)"),
+        ("seen", "timestamp_ntz"), ("at", "timestamp"), ("raw", "binary"),
+        ("_op", "string"), ("_position", "string"), ("_ts", "timestamp"),
+    ]  # fmt: skip
+    assert {field.name: field.metadata for field in frame.schema if field.metadata} == {
+        "id": {"cdckit.key": 0}, "line": {"cdckit.key": 1}, "_position": {"cdckit.table": f"{shop}.orders"},
+    }  # fmt: skip
+    first, second = frame.orderBy("id").toArrow().to_pylist()
+    assert {name: first[name] for name in FIRST} == FIRST
+    assert (second["id"], second["name"], second["price"]) == (2, None, None)
+    assert [(row["_op"], bool(row["_position"])) for row in (first, second)] == [("r", True)] * 2
+    assert abs((first["_ts"] - begun).total_seconds()) < 3600
+
+
+def test_a_stream_tells_each_change_with_the_row_of_a_delete(
+    mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    orders = f"{shop}.orders"
+    with Stream(own_options(mysql_server, shop, tmp_path, table=orders)) as stream:
+        # A begun snapshot says that all rows are told from here on.
+        assert told(stream.batch(), "id", "name") == [("t", None, None), ("r", 1, "ä"), ("r", 2, None)]
+        mysql_server.run_sql(
+            f"UPDATE {orders} SET name = 'b' WHERE id = 2; UPDATE {orders} SET id = 3 WHERE id = 2;"
+            f"INSERT INTO {shop}.others VALUES (8); DELETE FROM {orders} WHERE id = 1; TRUNCATE {orders};"
+            f"INSERT INTO {orders} (id, line) VALUES (4, 1)"
+        )
+        assert told(stream.batch(), "id", "name", "big") == [
+            ("u", 2, "b", None), ("d", 2, "b", None), ("c", 3, "b", None), ("d", 1, "ä", Decimal(2**64 - 1)),
+            ("t", None, None, None), ("c", 4, None, None),
+        ]  # fmt: skip
+
+
+def test_times_are_those_of_the_commits(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    with Stream(own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders")) as stream:
+        stream.batch()
+        before = datetime.now(UTC).replace(microsecond=0)
+        mysql_server.run_sql(f"DELETE FROM {shop}.orders WHERE id = 1")
+        (row,) = stream.batch()
+        assert before <= row["_ts"] <= datetime.now(UTC)
+
+
+def test_rows_of_before_a_change_of_columns_have_those_of_now(
+    mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    orders, options = f"{shop}.orders", own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders")
+    with Stream(options) as stream:
+        stream.batch()
+        at = stream.at
+    mysql_server.run_sql(
+        f"INSERT INTO {orders} (id, line, name) VALUES (3, 1, 'c');"
+        f"ALTER TABLE {orders} ADD COLUMN note TEXT, DROP COLUMN name, MODIFY line INT NOT NULL;"
+        f"INSERT INTO {orders} (id, line, note) VALUES (4, 100000, 'd')"
+    )
+    with Stream(options, at) as stream:
+        rows = stream.batch()
+    assert told(rows, "id", "line", "note") == [("c", 3, 1, None), ("c", 4, 100000, "d")]
+    assert "name" not in rows[0]
+
+
+def test_a_change_of_columns_stops_a_running_query_which_goes_on_when_it_is_started_again(
+    mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    orders, options = f"{shop}.orders", own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders")
+    with Stream(options) as stream:
+        stream.batch()
+        at = stream.at
+        mysql_server.run_sql(f"ALTER TABLE {shop}.others ADD COLUMN x INT; UPDATE {orders} SET name = 'n' WHERE id = 2")
+        assert told(stream.batch(), "name") == [("u", "n")], "another table's columns are of no concern"
+        at = stream.at
+        mysql_server.run_sql(f"ALTER TABLE {orders} ADD COLUMN note TEXT; UPDATE {orders} SET note = 'x' WHERE id = 2")
+        with pytest.raises(WorkerError, match="added: note") as failure:
+            stream.batch()
+        assert number(failure) == "CDC3505"
+    with Stream(options, at) as stream:
+        assert told(stream.batch(), "id", "note") == [("u", 2, "x")]
+
+
+def test_values_of_another_type_are_told_by_their_place(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    options = own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders")
+    with Stream(options) as stream:
+        stream.batch()
+        at = stream.at
+    mysql_server.run_sql(
+        f"UPDATE {shop}.orders SET name = 'no number' WHERE id = 1; UPDATE {shop}.orders SET name = '5';"
+        f"ALTER TABLE {shop}.orders MODIFY name INT"
+    )
+    with Stream(options, at) as stream, pytest.raises(WorkerError, match="column 'name', string there") as failure:
+        stream.batch()
+    assert number(failure) == "CDC3506"
+
+
+def test_what_the_log_does_not_tell_of_the_table_stops_the_query(
+    mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    mysql_server.run_sql(
+        f"CREATE TABLE {shop}.parts (id INT PRIMARY KEY) PARTITION BY RANGE (id) "
+        f"(PARTITION low VALUES LESS THAN (10), PARTITION high VALUES LESS THAN (20))"
+    )
+    with Stream(own_options(mysql_server, shop, tmp_path, table=f"{shop}.parts")) as stream:
+        stream.batch()
+        mysql_server.run_sql(f"ALTER TABLE {shop}.parts DROP PARTITION low")
+        with pytest.raises(WorkerError, match="does not tell which rows came or went") as failure:
+            stream.batch()
+        assert number(failure) == "CDC3507"
+
+
+@pytest.mark.parametrize(("table", "said"), [
+    ("{}.order", r"table: '{0}.order' is no captured table; did you mean '{0}.orders'\?"),
+    ("nothing", r"captured: {0}.orders, {0}.others"),
+])  # fmt: skip
+def test_a_table_that_is_not_there_is_refused_by_name(
+    mysql_server: MySQLServer, shop: str, tmp_path: Path, table: str, said: str
+) -> None:
+    with pytest.raises(WorkerError, match=said.format(shop)) as failure:
+        read_rows(own_options(mysql_server, shop, tmp_path, table=table.format(shop)))
+    assert number(failure) == "CDC2502"
+
+
+def test_a_source_without_tables_says_so(tmp_path: Path) -> None:
+    source = {"source.type": "debezium", "source.bootstrap.servers": "127.0.0.1:1", "source.topics": "t.shop.orders"}
+    with pytest.raises(WorkerError, match="does not know which columns its tables have") as failure:
+        read_rows({**source, "table": "shop.orders", "state": str(tmp_path)})
+    assert number(failure) == "CDC2503"
+
+
+def test_a_column_with_the_name_of_one_of_ours_is_refused(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    mysql_server.run_sql(f"ALTER TABLE {shop}.others ADD COLUMN _OP INT")
+    with pytest.raises(WorkerError, match="has a column '_OP'"):
+        read_rows(own_options(mysql_server, shop, tmp_path, table=f"{shop}.others"))
+
+
+def test_transforms_say_which_columns_there_are(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    pipeline = tmp_path / "shop.yaml"
+    pipeline.write_text(
+        "source: {type: mysql}\ntransforms:\n- {type: ExtractNewRecordState, delete.tombstone.handling.mode: rewrite}\n"
+        "- {type: MaskField$Value, fields: name, replacement: xx}\n- {type: ReplaceField$Value, exclude: 'raw,at'}\n"
+    )
+    options = own_options(mysql_server, shop, tmp_path / "state", table=f"{shop}.orders", pipeline=pipeline)
+    with Stream(options) as stream:
+        rows = stream.batch()[1:]
+        assert {"raw", "at"}.isdisjoint(rows[0]) and [row["name"] for row in rows] == ["xx", None]
+        mysql_server.run_sql(f"DELETE FROM {shop}.orders WHERE id = 1")
+        assert told(stream.batch(), "id", "__deleted") == [("d", 1, "true")]
+
+
+def test_collections_have_declared_columns_or_the_document(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path
+) -> None:
+    with mongo.client() as client:
+        people = client[unique_name].people
+        people.insert_one({"_id": 1, "name": "Ada", "price": Decimal128("12.50"), "address": {"city": "Bern"}})
+        options = {
+            "source.type": "mongodb", "source.mongodb.connection.string": mongo.uri, "source.topic.prefix": "m",
+            "source.database.include.list": unique_name, "table": f"{unique_name}.people",
+        }  # fmt: skip
+        (row,) = read_rows({**options, "state": str(tmp_path / "a")})
+        assert (row["_op"], row["id"], row["document"].count("Ada")) == ("r", "1", 1)
+        declared = "name string, price decimal(10,2), address.city string"
+        with Stream({**options, "state": str(tmp_path / "b"), "documentColumns": declared}) as stream:
+            rows = stream.batch()
+            people.update_one({"_id": 1}, {"$set": {"name": "Bea"}})
+            people.delete_one({"_id": 1})
+            deadline = time.monotonic() + 60
+            while len(rows) < 4 and time.monotonic() < deadline:
+                rows += stream.batch()
+        assert told(rows, "id", "price", "address_city")[1] == ("r", "1", Decimal("12.50"), "Bern")
+        assert told(rows[-1:], "id", "name") == [("d", "1", None)]
+        client.drop_database(unique_name)
