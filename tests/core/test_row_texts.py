@@ -11,6 +11,7 @@ from cdckit import logical
 from cdckit.api.record import Record
 from cdckit.api.schema import INT32, OPTIONAL_STRING, STRING, struct_schema
 from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.engine.ledger.sums import Sums
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 
@@ -23,8 +24,8 @@ HOLES = ((0,), (1,), (2, 2))
 Row = tuple[int, str | None, str | None]
 
 
-def digest(text: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(text, digest_size=16).digest())
+def digest(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=16).digest()
 
 
 def row(values: Row | None) -> Struct | None:
@@ -43,7 +44,7 @@ def alone(op: str, before: Row | None, after: Row | None, topic: str = "t", tabl
     return Record(topic, None, Struct(EVENT, (row(before), row(after), Struct(SOURCE, ("d", table, 7)), op)))
 
 
-ONE, TWO, THREE = (1, "a", "2024-01-01T00:00:00Z"), (2, None, None), (3, "c", "2024-01-01T00:00:00.5Z")
+ONE, TWO, THREE = (1, 'a,"source":{"', "2024-01-01T00:00:00Z"), (2, None, None), (3, "c", "2024-01-01T00:00:00.5Z")
 RECORDS = [
     *grouped("c", (None, ONE), (None, TWO)),
     alone("c", None, THREE),
@@ -79,6 +80,38 @@ def test_what_is_noted_is_what_is_written(schemas: bool) -> None:
 def test_values_that_are_no_events_are_a_run_without_rows() -> None:
     serializer = JsonSerializer(JsonConfig.load({"schemas.enable": False}, "serializer")[0])
     rows = serializer.noting_rows(lambda _: lambda text: text, digest)
-    assert serializer.values([Record("t", None, row(ONE))]) == [b'{"id":1,"name":"a","at":"2024-01-01T00:00:00Z"}']
+    assert serializer.values([Record("t", None, row(ONE))]) == [orjson.dumps(dict(zip(ROW.index, ONE, strict=True)))]
     assert [(run.op, run.row, run.source) for run in rows.runs] == [("", None, None)]
     assert rows.afters == []
+
+
+@pytest.mark.parametrize("name", ["source", "after", "point"])
+def test_columns_that_are_called_as_members_of_events_are(name: str) -> None:
+    point = struct_schema("point", {"wkb": STRING, "source": STRING})
+    row = struct_schema("s.d.t.Value", {"id": INT32, name: point if name == "point" else STRING})
+    event = EVENT.replace(
+        fields=struct_schema("e", {"before": row, "after": row, "source": SOURCE, "op": STRING}).fields
+    )
+    value = Struct(row, (1, Struct(point, ("w", "s")) if name == "point" else "x"))
+    serializer = JsonSerializer(JsonConfig.load({"schemas.enable": False}, "serializer")[0])
+    rows = serializer.noting_rows(lambda _: lambda text: text, digest)
+    [text] = serializer.values([Record("t", None, Struct(event, (value, value, Struct(SOURCE, ("d", "t", 1)), "u")))])
+    written = digest(orjson.dumps(orjson.loads(text or b"")["after"]))
+    assert (rows.befores, rows.afters) == ([written], [written])
+
+
+@pytest.mark.parametrize("rows", [3, 600])
+def test_sums_of_many_hashes_are_those_of_each(rows: int) -> None:
+    hashes = [digest(b"%d" % number) for number in range(rows)] + [bytes([255]) * 16] * rows
+    sums, left = Sums(), Sums()
+    sums.add(hashes)
+    for one in hashes:
+        left.add([one])
+    assert (sums, sums.rows) == (left, 2 * rows)
+    assert sum(sums.buckets) % 2**128 == sum(map(int.from_bytes, hashes)) % 2**128
+    sums.remove(hashes[rows:])
+    left.remove(hashes[:rows])
+    assert sums.buckets[255] != left.buckets[255]
+    left.remove(hashes[rows:])
+    sums.remove(hashes[:rows])
+    assert sums == left == Sums()

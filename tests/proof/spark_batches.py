@@ -21,7 +21,7 @@ from cdckit.engine.runners.start import claim
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark import planner as planning
 from cdckit.engine.spark.batch_ledger import BatchLedger
-from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.job import Form, Job
 from cdckit.engine.spark.packets import messages_of
 from cdckit.engine.spark.stream_reader import BareReader
 from cdckit.engine.state.ledger_file import kept_in
@@ -45,7 +45,7 @@ class _Driver:
 
 @dataclass
 class Batches:
-    """Those of one pipeline into a sink of messages, whose checkpoint stands where Spark's would.
+    """Those of one pipeline, whose checkpoint stands where Spark's would. Messages are written; tables are not.
 
     Attributes:
         pipeline: the pipeline.
@@ -64,7 +64,9 @@ class Batches:
         with ExitStack() as stack:
             generation, ledger = self._begun(stack, anew=anew)
             checkpoint = generation.checkpoint(self.pipeline.folder)
-            job = Job(self.pipeline, "packed messages", 4, ledger=ledger.inbox.address, ends=True)
+            form: Form = "packed messages" if self._of_messages else "table rows"
+            address, marks = ledger.inbox.address, not self._of_messages
+            job = Job(self.pipeline, form, 4, ledger=address, marks=marks, ends=True)
             reader = BareReader(job)
             stack.callback(reader.stop)
             committed, planned = committed_batch(checkpoint), planned_batch(checkpoint)
@@ -99,9 +101,11 @@ class Batches:
             for partition in reversed(partitions):
                 list(reader.read(_sent(partition)))
             for packets in (packets for partition in partitions for packets in reader.read(_sent(partition))):
-                for data in packets.column("data"):
-                    sink.write(messages_of(data.as_buffer()))
-            sink.flush()
+                if sink is not None:
+                    for data in packets.column("data"):
+                        sink.write(messages_of(data.as_buffer()))
+            if sink is not None:
+                sink.flush()
         if kill == "before the sums":
             return
         ledger.ends(number)
@@ -110,14 +114,20 @@ class Batches:
         _note(checkpoint / "commits" / str(number), "v1\n{}")
 
     @contextmanager
-    def _sink(self) -> Iterator[Sink]:
+    def _sink(self) -> Iterator[Sink | None]:
         sink = make_sink(self.pipeline)
-        assert isinstance(sink, Sink)
+        if not isinstance(sink, Sink):
+            yield None
+            return
         sink.open(sink_context(self.pipeline.name, make_encoder(self.pipeline).serializer))
         try:
             yield sink
         finally:
             sink.close()
+
+    @property
+    def _of_messages(self) -> bool:
+        return isinstance(make_sink(self.pipeline), Sink)
 
     def _begun(self, stack: ExitStack, *, anew: bool) -> tuple[Generation, BatchLedger]:
         state = open_state(StatePlace.of(self.pipeline))
@@ -129,7 +139,8 @@ class Batches:
             state.close()
         checkpoint = generation.checkpoint(self.pipeline.folder)
         parts = self.pipeline, generation, checkpoint, None, values, saved, None
-        ledger = BatchLedger(*parts, tables=False, mirrors=False, anew=anew)
+        mirrors = getattr(self.pipeline.sink.config, "mode", "") == "mirror"
+        ledger = BatchLedger(*parts, tables=not self._of_messages, mirrors=mirrors, anew=anew)
         stack.callback(ledger.close)
         self.monkeypatch.setattr(planning, "driver_of", lambda _: _Driver(ledger))
         return generation, ledger

@@ -11,7 +11,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.ledger.table import TableLedger
 from cdckit.engine.ledger.witness import Witness
 from proof.planting import Lines
-from proof.shop import change, deliver, fill, proved, to_file
+from proof.shop import change, deliver, fill, piped, proved, to_file
 from proof.spark_batches import Batches, Kill
 from proof.test_ledger import said
 from testkit.running import Pipeline
@@ -192,3 +192,34 @@ def test_a_loss_is_found_and_laid_to_delivery(
     orders = proved(pipeline)["orders"]
     assert [(one.fault, one.lost_by) for one in orders.differences] == [("missing", "delivery")]
     assert said(pipeline, capfd)[0] == "unequal"
+
+
+@pytest.mark.parametrize("mode", ["mirror", "changelog"])
+def test_of_tables_it_equals_that_of_the_direct_runner(
+    db_server: SQLServer, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """Marks among the rows: tables that come, go, are emptied and get columns."""
+    fill(db_server, database, 300)
+    fill(db_server, database, 40, "others")
+    ways = {name: tmp_path / name for name in ("spark", "delta")}
+    pipelines = {}
+    for sink, folder in ways.items():
+        folder.mkdir()
+        others = {"runner": "spark" if sink == "spark" else "direct", "ledger": True}
+        target = {"type": sink, "mode": mode, "path": str(folder / "lake")}
+        pipelines[sink] = piped(db_server, database, folder, target, others, skipped_operations="none")
+    runs = batches(pipelines["spark"], monkeypatch)
+    db_server.execute(f"create table {database}.empty (id int primary key, v int)")
+    for step in range(3):
+        if step == 1:
+            change_all(db_server, database)
+            db_server.execute(f"insert into {database}.empty values (1, 1)")
+        elif step == 2:
+            db_server.execute(f"truncate {database}.others")
+            db_server.execute(f"insert into {database}.others (id) values (1)")
+            db_server.execute(f"drop table {database}.wide")
+        runs.run()
+        deliver(pipelines["delta"])
+        assert_equal(pipelines["spark"], pipelines["delta"])
+    assert max(runs.tasks) > 2, "one task read all"
+    assert ledger_of(pipelines["spark"])[f"p.{database}.orders"].sums.rows == 294

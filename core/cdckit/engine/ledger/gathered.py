@@ -37,9 +37,9 @@ class GatheredRows:
     gone: list[Any] = field(default_factory=list)
     keyed: list[tuple[bytes, int]] = field(default_factory=list)
 
-    def changes(self, put: Sequence[int]) -> Iterator[Changed]:
+    def changes(self, put: Sequence[bytes]) -> Iterator[Changed]:
         """By keys, of the hashes of the rows that came."""
-        return ((key, None if number < 0 else put[number].to_bytes(16)) for key, number in self.keyed)
+        return ((key, None if number < 0 else put[number]) for key, number in self.keyed)
 
 
 def key_hash(key: Struct) -> bytes:
@@ -48,7 +48,7 @@ def key_hash(key: Struct) -> bytes:
         shortened(value) if one.schema.name in _OF_TIMES and isinstance(value, str) else value
         for one, value in zip(key.schema.fields, key.values, strict=True)
     ]
-    return digest(repr(values).encode()).to_bytes(16)
+    return digest(repr(values).encode())
 
 
 def parts(

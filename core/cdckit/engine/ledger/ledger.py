@@ -35,8 +35,8 @@ class _Rows(NamedTuple):
     """
 
     run: Run
-    befores: list[int]
-    afters: list[int]
+    befores: list[bytes]
+    afters: list[bytes]
     written: Sequence[bytes | None]
     position: str
 
@@ -177,7 +177,7 @@ class Ledger:
             return
         table.take(afters, befores)
 
-    def _in_form(self, form: RowForm, rows: _Rows) -> tuple[list[int], list[int]]:
+    def _in_form(self, form: RowForm, rows: _Rows) -> tuple[list[bytes], list[bytes]]:
         """The hashes of rows that have more columns than those that are added up."""
         assert self._rows is not None
         events = list(self._rows.rows_of(rows.run, rows.written))

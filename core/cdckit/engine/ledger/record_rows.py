@@ -271,7 +271,7 @@ class RecordLedger(Ledger):
             self._keyed.apply(topic, rows.changes(put))
             table.changed = True
         else:
-            table.take(put, map(digest, rows.layout.texts(rows.gone, names)))
+            table.take(put, [*map(digest, rows.layout.texts(rows.gone, names))])
 
     # -- how far it is
 

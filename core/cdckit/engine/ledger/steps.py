@@ -64,9 +64,9 @@ class RowsRead:
     sums: Sums = field(default_factory=Sums)
     changes: bytearray = field(default_factory=bytearray)
 
-    def change(self, key: bytes, row: int | None) -> None:
+    def change(self, key: bytes, row: bytes | None) -> None:
         """Notes what became of a key; None: its row is gone."""
-        self.changes += _CHANGE.pack(key, bytes(16) if row is None else row.to_bytes(16), row is not None)
+        self.changes += _CHANGE.pack(key, row or bytes(16), row is not None)
 
     def by_keys(self) -> Iterator[Changed]:
         """The changes by keys, in order."""

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
+
+try:
+    import numpy
+except ImportError:  # then hashes are added one by one
+    if not TYPE_CHECKING:
+        numpy = None
 
 BUCKETS = 256
 """Of a million rows about 4,096 are in each. A hash's bucket is its first byte."""
-_SHIFT = 120
 _SIZE = 16
+_MANY, _MOST = 512, 1 << 20
+"""So many hashes are added column by column; and of so many the sums of 32 bits each are whole numbers in a double."""
 _MODULUS = 1 << 128
 
 
@@ -26,19 +33,25 @@ class Sums:
         self.rows = 0
         self._buckets = [0] * BUCKETS
 
-    def add(self, hashes: Iterable[int], rows: int) -> None:
-        """Adds rows by their hashes, of which there are so many."""
-        buckets = self._buckets
-        for number in hashes:
-            buckets[number >> _SHIFT] += number
-        self.rows += rows
+    def add(self, hashes: Sequence[bytes]) -> None:
+        """Adds rows by their hashes, 16 bytes each."""
+        self.rows += len(hashes)
+        if len(hashes) < _MANY or numpy is None:
+            buckets, number = self._buckets, int.from_bytes
+            for one in hashes:
+                buckets[one[0]] += number(one)
+        else:
+            self._buckets = [one + more for one, more in zip(self._buckets, _added(hashes), strict=True)]
 
-    def remove(self, hashes: Iterable[int], rows: int) -> None:
+    def remove(self, hashes: Sequence[bytes]) -> None:
         """Takes rows away."""
-        buckets = self._buckets
-        for number in hashes:
-            buckets[number >> _SHIFT] -= number
-        self.rows -= rows
+        self.rows -= len(hashes)
+        if len(hashes) < _MANY or numpy is None:
+            buckets, number = self._buckets, int.from_bytes
+            for one in hashes:
+                buckets[one[0]] -= number(one)
+        else:
+            self._buckets = [one - less for one, less in zip(self._buckets, _added(hashes), strict=True)]
 
     def add_all(self, other: Sums) -> None:
         """Adds the rows of another."""
@@ -77,3 +90,16 @@ class Sums:
         made._buckets = [int.from_bytes(data[at : at + _SIZE]) for at in range(0, len(data), _SIZE)]
         made.rows = rows
         return made
+
+
+def _added(hashes: Sequence[bytes]) -> list[int]:
+    """The sums of many hashes: of each four columns of 32 bits, which are put together for the few buckets alone."""
+    sums = [0] * BUCKETS
+    for at in range(0, len(hashes), _MOST):
+        data = b"".join(hashes[at : at + _MOST])
+        words = numpy.frombuffer(data, ">u4").reshape(-1, _SIZE // 4)
+        buckets = numpy.frombuffer(data, numpy.uint8)[::_SIZE].astype(numpy.intp)
+        columns = [numpy.bincount(buckets, words[:, column], BUCKETS).tolist() for column in range(_SIZE // 4)]
+        for bucket, (first, second, third, fourth) in enumerate(zip(*columns, strict=True)):
+            sums[bucket] += (int(first) << 96) + (int(second) << 64) + (int(third) << 32) + int(fourth)
+    return sums

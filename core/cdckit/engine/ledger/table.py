@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -26,8 +26,8 @@ class Pending:
         sums: what came behind the offset and was added up already.
     """
 
-    put: list[int] = field(default_factory=list)
-    gone: list[int] = field(default_factory=list)
+    put: list[bytes] = field(default_factory=list)
+    gone: list[bytes] = field(default_factory=list)
     put_at: int = 0
     gone_at: int = 0
     emptied: bool = False
@@ -35,16 +35,16 @@ class Pending:
 
     def settled_into(self, sums: Sums) -> None:
         """Adds up what belongs to the last offset."""
-        sums.add(self.put[: self.put_at], self.put_at)
-        sums.remove(self.gone[: self.gone_at], self.gone_at)
+        sums.add(self.put[: self.put_at])
+        sums.remove(self.gone[: self.gone_at])
         del self.put[: self.put_at], self.gone[: self.gone_at]
         self.put_at = self.gone_at = 0
 
     def fold(self) -> None:
         """Adds up what came behind the offset."""
         self.sums = self.sums or Sums()
-        self.sums.add(self.put, len(self.put))
-        self.sums.remove(self.gone, len(self.gone))
+        self.sums.add(self.put)
+        self.sums.remove(self.gone)
         self.put, self.gone = [], []
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ class TableLedger:
         self.pending.settled_into(self.sums)
         self.pending = Pending(emptied=True)
 
-    def take(self, put: Iterable[int], gone: Iterable[int]) -> None:
+    def take(self, put: Sequence[bytes], gone: Sequence[bytes]) -> None:
         """Takes hashes, in bounded memory however far the next offset is."""
         pending = self.pending
         pending.put += put

@@ -29,7 +29,7 @@ def _shown(table: TableLedger) -> Shown:
 
 
 def _hashed(text: bytes) -> bytes:
-    return digest(text).to_bytes(16)
+    return digest(text)
 
 
 class TablesHeld:
@@ -69,7 +69,7 @@ class TablesHeld:
         else:
             for batch in self._each(batches):
                 for topic, told in _told_rows(batch):
-                    sums[topic].add((int.from_bytes(told),), 1)
+                    sums[topic].add((told,))
         images.close()
         return sums
 
@@ -81,7 +81,7 @@ class TablesHeld:
             spill.add(entries.told(batch))
         for bucket in range(BUCKETS):
             for told, number in fold_placed(entries.read_placed(spill.bucket(bucket)), once=False).rows.values():
-                sums[entries.topics[number]].add((int.from_bytes(told),), 1)
+                sums[entries.topics[number]].add((told,))
 
     def _each(self, batches: Iterable[Sequence[Image]]) -> Iterator[Sequence[Image]]:
         for batch in batches:

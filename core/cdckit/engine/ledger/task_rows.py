@@ -157,8 +157,8 @@ class TaskRows:
                     told.change(key, None if number < 0 else put[number])
                 self._bytes += len(rows.keyed) * CHANGE_BYTES
             else:
-                told.sums.add(put, len(put))
-                told.sums.remove(map(digest, rows.layout.texts(rows.gone, told.names)), len(rows.gone))
+                told.sums.add(put)
+                told.sums.remove([*map(digest, rows.layout.texts(rows.gone, told.names))])
             rows.put, rows.gone, rows.keyed = [], [], []
         self._count = 0
 

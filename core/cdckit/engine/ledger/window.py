@@ -66,7 +66,7 @@ class KeyedRows:
         """The sums of a topic's rows."""
         sums = Sums()
         for (row,) in self._rows("SELECT row FROM rows WHERE topic = ?", topic):
-            sums.add((int.from_bytes(row),), 1)
+            sums.add((row,))
         return sums
 
     def commit(self) -> None:

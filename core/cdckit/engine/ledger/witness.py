@@ -148,7 +148,7 @@ class Witness:
         for bucket in range(BUCKETS):
             rows = fold(_unpacked(spill.bucket(bucket))).rows
             for row, number in rows.values():
-                sums[names[number]].add((int.from_bytes(row),), 1)
+                sums[names[number]].add((row,))
         return {
             topic: Testimony(topic, table, sums[topic], position, held.removed.get(topic, ""), topic in reading.partial)
             for topic, table in told.items()
@@ -197,7 +197,7 @@ class _Reading:
 
 def row_hash(form: RowForm, row: Mapping[str, Any]) -> bytes:
     """The hash of a row as the ledger has it."""
-    return digest(form.text(row)).to_bytes(16)
+    return digest(form.text(row))
 
 
 def _payload(value: Any) -> Any:

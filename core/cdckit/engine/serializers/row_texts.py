@@ -20,6 +20,7 @@ from cdckit.engine.serializers.json_text import Text, TextCompiler, hollow, sche
 from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
 
 _IMAGES = ("before", "after")
+_BEFORE, _AFTER, _SOURCE = b'{"before":', b',"after":', b',"source":'
 _READ = "r"
 _TABLE_NAMES = ("db", "table", "collection")
 _PLAIN_LENGTHS = {ZONED_TIMESTAMP.name: 20, ZONED_TIME.name: 9}
@@ -27,7 +28,7 @@ _PLAIN_LENGTHS = {ZONED_TIMESTAMP.name: 20, ZONED_TIME.name: 9}
 
 OfText = Callable[[Schema], Callable[[bytes], bytes]]
 """For rows of a schema what brings their texts to one form, where they are written in more than one."""
-Digest = Callable[[bytes], int]
+Digest = Callable[[bytes], bytes]
 
 
 class Run(NamedTuple):
@@ -67,6 +68,7 @@ class _Noted(NamedTuple):
         table: of the values of a source block those that name the table; None: it has none.
         head: what stands before an event.
         tail: what stands behind it.
+        whole: writes an event in whose text the rows are found; None: they are to be written by themselves.
     """
 
     row: Schema | None = None
@@ -75,11 +77,12 @@ class _Noted(NamedTuple):
     before: int = 0
     after: int = 0
     write: Text = bytes
-    hashed: Callable[[Any, bytes], int] = lambda *_: 0
+    hashed: Callable[[Any, bytes], bytes] = lambda *_: b""
     envelope: Payload = bytes
     table: Callable[[Sequence[Any]], Any] | None = None
     head: bytes = b""
     tail: bytes = b""
+    whole: Text | None = None
 
 
 class _Event:
@@ -110,8 +113,8 @@ class RowTexts:
     """
 
     def __init__(self, payloads: PayloadCompiler, *, with_schema: bool, of_text: OfText, digest: Digest) -> None:
-        self.befores: list[int] = []
-        self.afters: list[int] = []
+        self.befores: list[bytes] = []
+        self.afters: list[bytes] = []
         self.runs: list[Run] = []
         self.texts = _RowTextCompiler(payloads, self, with_schema=with_schema, of_text=of_text, digest=digest)
         self._event = _Event()
@@ -136,6 +139,8 @@ class RowTexts:
         noted = self._note(schema, values, first)
         if noted.row is None:
             return self.texts.text(schema)(datum)
+        if noted.whole is not None:
+            return self._found(noted, noted.whole(datum), values)
         written = list(values)
         if (row := values[noted.before]) is not None:
             text = noted.write(row)
@@ -148,6 +153,21 @@ class RowTexts:
         event = self._event
         event.values = written
         return noted.head + orjson.dumps(noted.envelope(event)) + noted.tail
+
+    def _found(self, noted: _Noted, text: bytes, values: Sequence[Any]) -> bytes:
+        """Notes the rows of an event that was written as a whole: they stand first in it, one behind the other."""
+        at = len(noted.head) + len(_BEFORE)
+        row = values[noted.before]
+        if row is None:
+            at += len(b"null")
+        else:
+            end = text.index(_AFTER, at)
+            self.befores.append(noted.hashed(row, text[at:end]))
+            at = end
+        if (row := values[noted.after]) is not None:
+            at += len(_AFTER)
+            self.afters.append(noted.hashed(row, text[at : text.index(_SOURCE, at)]))
+        return text
 
     def rows_of(self, run: Run, messages: Iterable[bytes | None]) -> Iterator[dict[str, Any]]:
         """The rows before and after, as `before` and `after`, of events of a run that were written."""
@@ -196,6 +216,7 @@ class RowTexts:
             envelope,
             table,
             *self.texts.around(schema),
+            self.texts.text(schema) if _stand_first(schema, row) else None,
         )
 
     def clear(self) -> None:
@@ -220,12 +241,12 @@ class _RowTextCompiler(TextCompiler):
         self._of_text = of_text
         self._digest = digest
 
-    def row_text(self, schema: Schema) -> tuple[Text, Callable[[Any, bytes], int]]:
+    def row_text(self, schema: Schema) -> tuple[Text, Callable[[Any, bytes], bytes]]:
         """The functions that write a row, and that give its hash."""
         payload, dumps = self.payloads.payload(schema), self._dumps
         scope: dict[str, Any] = {}
         hashed = self._hashed(schema, "row", "text", scope)
-        made: Callable[[Any, bytes], int] = eval(f"lambda row, text: {hashed}", scope)  # noqa: S307 - of the schema alone
+        made: Callable[[Any, bytes], bytes] = eval(f"lambda row, text: {hashed}", scope)  # noqa: S307 - of the schema alone
         return (lambda row: dumps(payload(row))), made
 
     def _bound(self, template: Template) -> Text:
@@ -249,6 +270,22 @@ class _RowTextCompiler(TextCompiler):
         plain, form = _plain_where(schema, row), f"form_{row}"
         scope |= {"digest": self._digest, form: self._of_text(schema)}
         return f"digest({text})" if plain == "True" else f"digest({text} if {plain} else {form}({text}))"
+
+
+def _stand_first(schema: Schema, row: Schema) -> bool:
+    """Whether what stands behind a row is found in an event's text: no value of a row looks like that.
+
+    In a text of JSON quotes are escaped, so that only the names of members and a map's keys could.
+    """
+    first = [field.name for field in schema.fields[:3]]
+    return first == ["before", "after", "source"] and not _may_have(row, {"after", "source"})
+
+
+def _may_have(schema: Schema, names: set[str]) -> bool:
+    if schema.keys is not None:
+        return True
+    within = [field.schema for field in schema.fields] + ([] if schema.items is None else [schema.items])
+    return any(field.name in names for field in schema.fields) or any(_may_have(one, names) for one in within)
 
 
 def _plain_where(schema: Schema, fill: str) -> str:
