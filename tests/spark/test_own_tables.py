@@ -62,6 +62,11 @@ def frame(session: SparkSession, *rows: tuple[str, int, str]) -> DataFrame:
     return made.selectExpr("id", "'x' as name", "_op", "_position", "timestamp_millis(1000) as _ts")
 
 
+def without_line(rows: DataFrame) -> DataFrame:
+    """Rows of a table whose key is (id, line), without the latter."""
+    return rows.withMetadata("id", {"cdckit.key": 0}).withMetadata("_position", {"cdckit.key": ["id", "line"]})
+
+
 def test_a_batch_without_a_query_is_counted_by_its_application(session: SparkSession, tmp_path: Path) -> None:
     place = str(tmp_path / "t")
     one, two = frame(session, ("c", 1, "a"), ("c", 2, "b")), frame(session, ("d", 1, "c"), ("u", 2, "d"))
@@ -79,6 +84,7 @@ def test_rows_may_go_into_parquet_files(session: SparkSession, tmp_path: Path) -
 
 @pytest.mark.parametrize(("call", "said"), [
     (lambda rows, place: mirror(rows, place, 1, application="a"), "the rows do not tell all of their key"),
+    (lambda rows, place: mirror(without_line(rows), place, 1, application="a"), "do not tell all of their key"),
     (lambda rows, place: mirror(rows, place, 1, key=["no"], application="a"), "the rows have no column no"),
     (lambda rows, place: mirror(rows, place, 1, key=["id"]), "name what counts them"),
     (lambda rows, place: changelog(rows.drop("_ts"), place, 1, application="a"), "lack the columns _ts"),
@@ -110,7 +116,8 @@ def test_rows_have_the_types_of_the_table(
         ("at", "timestamp"), ("raw", "binary"), ("_op", "string"), ("_position", "string"), ("_ts", "timestamp"),
     ]  # fmt: skip
     assert {field.name: field.metadata for field in rows.schema if field.metadata} == {
-        "id": {"cdckit.key": 1}, "line": {"cdckit.key": 0}, "_position": {"cdckit.table": f"{shop}.kinds"},
+        "id": {"cdckit.key": 1}, "line": {"cdckit.key": 0},
+        "_position": {"cdckit.table": f"{shop}.kinds", "cdckit.key": ["line", "id"]},
     }  # fmt: skip
     (row,) = rows.toArrow().to_pylist()
     assert row.pop("_position")
