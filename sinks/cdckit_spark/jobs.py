@@ -93,7 +93,8 @@ def _write(
     options: Mapping[str, str],
 ) -> int:
     place, topic = _place(table)
-    packets = OwnPackets(mode, topic, _source(rows), _columns(rows), _key(mode, rows, key), _placeholder(options))
+    columns = _columns(rows)
+    packets = OwnPackets(mode, topic, _source(rows), columns, _key(mode, rows, key), _placeholder(options))
     run, query = _query(rows)
     if application is None and not query:
         raise ConfigError(
@@ -171,15 +172,20 @@ def _columns(rows: DataFrame) -> tuple[tuple[str, str], ...]:
 
 def _source(rows: DataFrame) -> str:
     """The source's table, as far as the rows' metadata tell it."""
-    field = next((field for field in rows.schema if field.name == POSITION), None)
-    return "" if field is None else str((field.metadata or {}).get(TABLE, ""))
+    return str(rows.schema[POSITION].metadata.get(TABLE, ""))
 
 
 def _key(mode: Mode, rows: DataFrame, key: tuple[str, ...]) -> tuple[str, ...]:
-    known = {field.metadata[KEY]: field.name for field in rows.schema if KEY in (field.metadata or {})}
-    wanted = key or tuple(known[place] for place in sorted(known))
+    """The columns that tell rows apart; those of the source's key by the names that they have now."""
+    if mode == "changelog":
+        return ()
+    whole = rows.schema[POSITION].metadata.get(KEY, [])
+    told = {
+        field.metadata[KEY]: field.name for field in rows.schema if field.name != POSITION and KEY in field.metadata
+    }
+    wanted = key or tuple(told[place] for place in range(len(whole)) if place in told)
     missing = [name for name in wanted if name not in rows.columns]
-    if missing or (mode == "mirror" and (not wanted or (not key and sorted(known) != list(range(len(known)))))):
+    if missing or not wanted or (not key and len(wanted) < len(whole)):
         raise ConfigError(
             f"key: {f'the rows have no column {missing[0]}' if missing else 'the rows do not tell all of their key'}: "
             "a mirror finds its rows by it; name its columns by 'key', and select them",

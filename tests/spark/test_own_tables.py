@@ -1,4 +1,4 @@
-"""Tables kept by jobs of one's own; the examples of the docs are run as they stand there."""
+"""Rows of one table in jobs of one's own, and tables kept of them; the docs' examples are run as they stand there."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.errors import ConfigError
+from cdckit.spark import CdckitDataSource
 from cdckit_spark.jobs import changelog, mirror
 from spark.own_rows import own_options
 from testkit.servers.mysql import MySQLServer
@@ -61,6 +62,11 @@ def frame(session: SparkSession, *rows: tuple[str, int, str]) -> DataFrame:
     return made.selectExpr("id", "'x' as name", "_op", "_position", "timestamp_millis(1000) as _ts")
 
 
+def without_line(rows: DataFrame) -> DataFrame:
+    """Rows of a table whose key is (id, line), without the latter."""
+    return rows.withMetadata("id", {"cdckit.key": 0}).withMetadata("_position", {"cdckit.key": ["id", "line"]})
+
+
 def test_a_batch_without_a_query_is_counted_by_its_application(session: SparkSession, tmp_path: Path) -> None:
     place = str(tmp_path / "t")
     one, two = frame(session, ("c", 1, "a"), ("c", 2, "b")), frame(session, ("d", 1, "c"), ("u", 2, "d"))
@@ -78,6 +84,7 @@ def test_rows_may_go_into_parquet_files(session: SparkSession, tmp_path: Path) -
 
 @pytest.mark.parametrize(("call", "said"), [
     (lambda rows, place: mirror(rows, place, 1, application="a"), "the rows do not tell all of their key"),
+    (lambda rows, place: mirror(without_line(rows), place, 1, application="a"), "do not tell all of their key"),
     (lambda rows, place: mirror(rows, place, 1, key=["no"], application="a"), "the rows have no column no"),
     (lambda rows, place: mirror(rows, place, 1, key=["id"]), "name what counts them"),
     (lambda rows, place: changelog(rows.drop("_ts"), place, 1, application="a"), "lack the columns _ts"),
@@ -90,6 +97,35 @@ def test_what_cannot_be_kept_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=said):
         call(frame(session, ("c", 1, "a")), str(tmp_path / "t"))
+
+
+def test_rows_have_the_types_of_the_table(
+    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    mysql_server.run_sql(
+        f"CREATE TABLE {shop}.kinds (id INT, line SMALLINT, name VARCHAR(20), big BIGINT UNSIGNED, seen DATETIME(3),"
+        f" at TIMESTAMP NULL, raw VARBINARY(4), PRIMARY KEY (line, id)); INSERT INTO {shop}.kinds VALUES"
+        f" (1, 2, 'ä', 18446744073709551615, '2024-02-29 23:59:59.123', '2024-03-01 00:00:00', x'00ff')"
+    )
+    begun = datetime.now(UTC)
+    session.dataSource.register(CdckitDataSource)
+    options = own_options(mysql_server, shop, tmp_path, table=f"{shop}.kinds")
+    rows = session.read.format("cdckit").options(**options).load()
+    assert rows.dtypes == [
+        ("id", "int"), ("line", "smallint"), ("name", "string"), ("big", "decimal(20,0)"), ("seen", "timestamp_ntz"),
+        ("at", "timestamp"), ("raw", "binary"), ("_op", "string"), ("_position", "string"), ("_ts", "timestamp"),
+    ]  # fmt: skip
+    assert {field.name: field.metadata for field in rows.schema if field.metadata} == {
+        "id": {"cdckit.key": 1}, "line": {"cdckit.key": 0},
+        "_position": {"cdckit.table": f"{shop}.kinds", "cdckit.key": ["line", "id"]},
+    }  # fmt: skip
+    (row,) = rows.toArrow().to_pylist()
+    assert row.pop("_position")
+    assert abs((row.pop("_ts") - begun).total_seconds()) < 3600
+    assert row == {
+        "id": 1, "line": 2, "name": "ä", "big": Decimal(2**64 - 1), "seen": datetime(2024, 2, 29, 23, 59, 59, 123000),
+        "at": datetime(2024, 3, 1, tzinfo=UTC), "raw": b"\x00\xff", "_op": "r",
+    }  # fmt: skip
 
 
 def test_the_examples_of_the_docs(session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:

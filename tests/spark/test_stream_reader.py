@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.datasource import CdckitDataSource, bound_to
 from cdckit.engine.spark.job import Job
-from cdckit.engine.spark.stream_reader import BareReader
+from cdckit.engine.spark.stream_reader import LIMITED, BareReader, StreamReader
 from spark.script import Script, lines
 from testkit.states import offset_in
 
@@ -63,6 +63,20 @@ def test_a_batch_that_is_planned_once_more_moves_nothing(script: Script, reader:
     first, second = reader.latestOffset(), reader.latestOffset()
     assert reader.partitions({"line": 0}, first)
     assert (second, reader.latestOffset()) == ({"line": 40}, {"line": 50})
+
+
+@pytest.mark.skipif(not LIMITED, reason="Spark asks for that from 4.2 on")
+def test_a_limited_stream_reports_where_the_log_ends(script: Script, tmp_path: Path) -> None:
+    from pyspark.sql.streaming.datasource import ReadMaxBytes
+
+    fill(script, 0, 50)
+    reader = StreamReader(job_of(script, tmp_path / "state"))
+    try:
+        assert reader.reportLatestOffset() is None
+        assert reader.latestOffset({"line": 0}, ReadMaxBytes(1)) == {"line": 20}
+        assert reader.reportLatestOffset() == {"line": 50}
+    finally:
+        reader.stop()
 
 
 def test_it_ends_where_the_log_stood_at_the_start(script: Script, tmp_path: Path) -> None:

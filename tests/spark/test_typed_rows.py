@@ -1,4 +1,4 @@
-"""The option `table`: rows with the columns that the table itself has."""
+"""The option `table`: rows with the columns that the table itself has, as readers give them to Spark."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 from bson import Decimal128
-from pyspark.sql import SparkSession
 
 from cdckit.engine.spark.failures import WorkerError
-from cdckit.spark import CdckitDataSource
 from spark.own_rows import Stream, number, own_options, read_rows, told
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
@@ -29,10 +27,6 @@ INSERT INTO {0}.orders VALUES
   (2, 1, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO {0}.others VALUES (7);
 """
-FIRST = {
-    "id": 1, "line": 1, "name": "ä", "price": Decimal("1.50"), "big": Decimal(2**64 - 1),
-    "seen": datetime(2024, 2, 29, 23, 59, 59, 123000), "at": datetime(2024, 3, 1, tzinfo=UTC), "raw": b"\x00\xff",
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -41,30 +35,6 @@ def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
     mysql_server.run_sql(f"CREATE DATABASE {unique_name};{DDL.format(unique_name)}")
     yield unique_name
     mysql_server.run_sql(f"DROP DATABASE {unique_name}")
-
-
-@pytest.mark.spark
-def test_rows_have_the_columns_and_types_of_the_table(
-    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
-) -> None:
-    session.dataSource.register(CdckitDataSource)
-    begun = datetime.now(UTC)
-    frame = session.read.format("cdckit").options(**own_options(mysql_server, shop, tmp_path)).option(
-        "table", f"{shop}.orders"
-    ).load()  # fmt: skip
-    assert frame.dtypes == [
-        ("id", "int"), ("line", "smallint"), ("name", "string"), ("price", "decimal(8,2)"), ("big", "decimal(20,0)"),
-        ("seen", "timestamp_ntz"), ("at", "timestamp"), ("raw", "binary"),
-        ("_op", "string"), ("_position", "string"), ("_ts", "timestamp"),
-    ]  # fmt: skip
-    assert {field.name: field.metadata for field in frame.schema if field.metadata} == {
-        "id": {"cdckit.key": 0}, "line": {"cdckit.key": 1}, "_position": {"cdckit.table": f"{shop}.orders"},
-    }  # fmt: skip
-    first, second = frame.orderBy("id").toArrow().to_pylist()
-    assert {name: first[name] for name in FIRST} == FIRST
-    assert (second["id"], second["name"], second["price"]) == (2, None, None)
-    assert [(row["_op"], bool(row["_position"])) for row in (first, second)] == [("r", True)] * 2
-    assert abs((first["_ts"] - begun).total_seconds()) < 3600
 
 
 def test_a_stream_tells_each_change_with_the_row_of_a_delete(

@@ -6,7 +6,7 @@ OP, POSITION, TIME = "_op", "_position", "_ts"
 """The operation, the place in commit order, and when the source committed the change."""
 
 KEY = "cdckit.key"
-"""What the metadata of a key's column has: its place in the key, from 0."""
+"""What the metadata of a key's column has: its place in the key, from 0; in those of `POSITION` all names in order."""
 
 TABLE = "cdckit.table"
 """What the metadata of `POSITION` has: whose rows these are."""

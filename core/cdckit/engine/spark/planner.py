@@ -48,7 +48,11 @@ def _told_by_worker(_piece: Undecoded) -> None:
 
 
 class Planner:
-    """Holds the pipeline's state and an open source. Everything is opened when it is first needed."""
+    """Holds the pipeline's state and an open source. Everything is opened when it is first needed.
+
+    Attributes:
+        newest: where the log ended when that was last asked; None before.
+    """
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -62,6 +66,7 @@ class Planner:
         self._target: Offset | None = None
         self._planned: PlannedBatch | None = None
         self._watch: DefinitionWatch | None = None
+        self.newest: Offset | None = None
 
     def end_at_log_end(self) -> None:
         """The query is to end at the log's end."""
@@ -84,6 +89,7 @@ class Planner:
         wait_seconds = self.job.wait_seconds if self._answered else 0.0
         end = self._log_end(start) if self._ends else self.source.latest_offset(start, wait_seconds)
         self._answered = True
+        self.newest = end
         if end == start:
             self._tell_idle()
             return end

@@ -116,6 +116,10 @@ if TYPE_CHECKING or LIMITED:
                 max_bytes = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
                 return self.planner.latest_offset(start, max_bytes)
 
+        def reportLatestOffset(self) -> Offset | None:
+            """Where the log ended when that was last asked, for the query's progress; it asks nobody."""
+            return self.planner.newest
+
         def prepareForTriggerAvailableNow(self) -> None:
             """From now on the log's end that counts is the one found after the snapshot, or now."""
             self.planner.end_at_log_end()

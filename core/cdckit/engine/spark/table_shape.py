@@ -76,9 +76,9 @@ class TableShape:
         made = from_arrow_schema(self.all_columns, prefer_timestamp_ntz=True)
         return StructType([StructField(one.name, one.dataType, True, self._metadata(one.name)) for one in made])
 
-    def _metadata(self, name: str) -> dict[str, int | str]:
+    def _metadata(self, name: str) -> dict[str, int | str | list[str]]:
         if name == POSITION:
-            return {TABLE: self.table}
+            return {TABLE: self.table, KEY: [*self.key]}
         return {KEY: self.key.index(name)} if name in self.key else {}
 
 
