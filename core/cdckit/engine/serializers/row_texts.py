@@ -20,7 +20,6 @@ from cdckit.engine.serializers.json_text import Text, TextCompiler, hollow, sche
 from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
 
 _IMAGES = ("before", "after")
-_BEFORE, _AFTER, _SOURCE = b'{"before":', b',"after":', b',"source":'
 _READ = "r"
 _TABLE_NAMES = ("db", "table", "collection")
 _PLAIN_LENGTHS = {ZONED_TIMESTAMP.name: 20, ZONED_TIME.name: 9}
@@ -68,7 +67,6 @@ class _Noted(NamedTuple):
         table: of the values of a source block those that name the table; None: it has none.
         head: what stands before an event.
         tail: what stands behind it.
-        whole: writes an event in whose text the rows are found; None: they are to be written by themselves.
     """
 
     row: Schema | None = None
@@ -82,7 +80,6 @@ class _Noted(NamedTuple):
     table: Callable[[Sequence[Any]], Any] | None = None
     head: bytes = b""
     tail: bytes = b""
-    whole: Text | None = None
 
 
 class _Event:
@@ -139,8 +136,6 @@ class RowTexts:
         noted = self._note(schema, values, first)
         if noted.row is None:
             return self.texts.text(schema)(datum)
-        if noted.whole is not None:
-            return self._found(noted, noted.whole(datum), values)
         written = list(values)
         if (row := values[noted.before]) is not None:
             text = noted.write(row)
@@ -153,21 +148,6 @@ class RowTexts:
         event = self._event
         event.values = written
         return noted.head + orjson.dumps(noted.envelope(event)) + noted.tail
-
-    def _found(self, noted: _Noted, text: bytes, values: Sequence[Any]) -> bytes:
-        """Notes the rows of an event that was written as a whole: they stand first in it, one behind the other."""
-        at = len(noted.head) + len(_BEFORE)
-        row = values[noted.before]
-        if row is None:
-            at += len(b"null")
-        else:
-            end = text.index(_AFTER, at)
-            self.befores.append(noted.hashed(row, text[at:end]))
-            at = end
-        if (row := values[noted.after]) is not None:
-            at += len(_AFTER)
-            self.afters.append(noted.hashed(row, text[at : text.index(_SOURCE, at)]))
-        return text
 
     def rows_of(self, run: Run, messages: Iterable[bytes | None]) -> Iterator[dict[str, Any]]:
         """The rows before and after, as `before` and `after`, of events of a run that were written."""
@@ -216,7 +196,6 @@ class RowTexts:
             envelope,
             table,
             *self.texts.around(schema),
-            self.texts.text(schema) if _stand_first(schema, row) else None,
         )
 
     def clear(self) -> None:
@@ -270,22 +249,6 @@ class _RowTextCompiler(TextCompiler):
         plain, form = _plain_where(schema, row), f"form_{row}"
         scope |= {"digest": self._digest, form: self._of_text(schema)}
         return f"digest({text})" if plain == "True" else f"digest({text} if {plain} else {form}({text}))"
-
-
-def _stand_first(schema: Schema, row: Schema) -> bool:
-    """Whether what stands behind a row is found in an event's text: no value of a row looks like that.
-
-    In a text of JSON quotes are escaped, so that only the names of members and a map's keys could.
-    """
-    first = [field.name for field in schema.fields[:3]]
-    return first == ["before", "after", "source"] and not _may_have(row, {"after", "source"})
-
-
-def _may_have(schema: Schema, names: set[str]) -> bool:
-    if schema.keys is not None:
-        return True
-    within = [field.schema for field in schema.fields] + ([] if schema.items is None else [schema.items])
-    return any(field.name in names for field in schema.fields) or any(_may_have(one, names) for one in within)
 
 
 def _plain_where(schema: Schema, fill: str) -> str:

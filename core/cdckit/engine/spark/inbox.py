@@ -13,7 +13,7 @@ from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 
-from cdckit.engine.spark.writer import Address
+from cdckit.engine.spark.writer import Address, call_last
 
 _WAITING_TASKS = 128
 """So many tasks may wait for the driver at the same time."""
@@ -56,7 +56,7 @@ class TaskInbox(ABC):
         if not self._closed:
             self._closed = True
             with suppress(OSError):
-                client(self.address).close()
+                call_last(self.address)
             self._listener.close()
 
 

@@ -133,18 +133,22 @@ class SinkWriter:
         if not self._closed:
             self._closed = True
             with suppress(OSError):
-                self._call_last()
+                call_last(self.address)
             self._listener.close()
 
-    def _call_last(self) -> None:
-        """Ends `accept`, which does not end when its listener is closed by another thread.
 
-        Nothing is awaited of the other end: where no `accept` goes on any more, nobody would answer.
-        """
-        family = socket.AF_UNIX if self.address.family == "AF_UNIX" else socket.AF_INET
-        with socket.socket(family) as caller:
-            caller.settimeout(1)
-            caller.connect(self.address.place)
+def call_last(address: Address) -> None:
+    """Ends a listener's `accept`, which does not end when the listener is closed by another thread.
+
+    Nothing is awaited of the other end: where no `accept` goes on any more, nobody would answer.
+
+    Raises:
+        OSError: nobody listens there.
+    """
+    family = socket.AF_UNIX if address.family == "AF_UNIX" else socket.AF_INET
+    with socket.socket(family) as caller:
+        caller.settimeout(1)
+        caller.connect(address.place)
 
 
 def send_all(address: Address, ticket: bytes, batches: Iterator[pa.RecordBatch]) -> None:
