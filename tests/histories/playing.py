@@ -47,6 +47,7 @@ class Play:
         database: the database, which is there and empty.
         folder: of the pipeline's files.
         sink: where it is delivered to.
+        batch_rows: on Spark, how many rows a batch of a snapshot has; 0: as many as come by default.
         fail_over: has the server die, and gives the one that takes over; None where there is none.
         delivered: how often the pipeline has been run to the log's end.
         refused: how many statements the server refused.
@@ -58,6 +59,7 @@ class Play:
     folder: Path
     sink: Sink
     fail_over: FailOver | None = None
+    batch_rows: int = 0
     delivered: int = 0
     refused: int = 0
     obeyed: int = 0
@@ -144,7 +146,7 @@ class Play:
             bigint_unsigned_handling_mode="precise",
             skipped_operations="none",
             include_schema_changes=self.sink.schema_changes,
-            **(self._signals() if self.sink.runner == "direct" else {}),
+            **(self._signals() if self.sink.runner == "direct" else {"snapshot_batch_rows": self.batch_rows}),
         )
         options = {
             "runner": self.sink.runner,

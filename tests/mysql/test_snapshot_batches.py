@@ -188,3 +188,57 @@ def test_a_later_batch_knows_the_table_by_its_definition(capture: NewCapture, sq
     records = _whole(list(later.batches()))
     assert Counter(name for _, name, _, _ in changes(records)) == {"a": 40, "b": 40}
     assert {len(after) for *_, after in changes(records)} == {1}
+
+
+def test_a_key_in_another_order_begins_the_snapshot_anew(capture: NewCapture, sql: Sql) -> None:
+    """Rows that were to come would lie before the place that it had come to."""
+    _fill(sql, "t", "k VARCHAR(20) COLLATE utf8mb4_bin PRIMARY KEY", "CONCAT(IF({n} < 20, 'B', 'a'), {n})", 40)
+    reading = capture(snapshot_batch_rows=16)
+    start = reading.offset()
+    at = reading.source.cut(start, reading.source.latest_offset(start), 1)
+    reading.keep(at)
+    sql("ALTER TABLE t MODIFY k VARCHAR(20) COLLATE utf8mb4_general_ci")
+    with pytest.raises(SnapshotDueError, match="t has a key in another order"):
+        list(reading.batches())
+    records = _whole(list(capture(snapshot_batch_rows=16).batches()))
+    assert _read(records) == dict.fromkeys(range(40), 1)
+
+
+def test_the_direct_runner_takes_a_snapshot_over(
+    capture: NewCapture, sql: Sql, db_server: SQLServer, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It reads the changes since, then the tables from their beginning, and says so."""
+    _fill(sql, "t", "k INT PRIMARY KEY", "{n}", 60)
+    reading = capture(snapshot_batch_rows=16)
+    batches = reading.batches()
+    records = [*next(batches), *next(batches)]
+    sql("UPDATE t SET v = v + 100 WHERE k < 40; DELETE FROM t WHERE k = 3;")
+    records += capture().once()
+    assert "a snapshot had come to" in caplog.text
+    rows: dict[Any, Any] = {}
+    for op, _, before, after in (change for change in changes(records) if change[0] != "tombstone"):
+        rows.pop(before[0], None) if op == "d" else rows.update({after[0]: after})
+    assert rows == {row[0]: row for row in db_server.execute(f"SELECT * FROM {database}.t")}
+
+
+def test_a_snapshot_that_the_direct_runner_has_begun_is_read_to_its_end(
+    capture: NewCapture, sql: Sql, db_server: SQLServer, database: str
+) -> None:
+    for table in "tu":
+        _fill(sql, table, "k INT PRIMARY KEY", "{n}", 60)
+    direct = capture(snapshot_fetch_size=20)
+    [split] = direct.source.plan(direct.offset(), None)
+    records: list[Record] = []
+    for batch in direct.source.read(split):
+        records += batch.records
+        direct.keep(batch.offset)
+        if len(records) > 70:
+            break
+    sql("UPDATE t SET v = v + 100 WHERE k < 40; DELETE FROM u WHERE k = 3;")
+    records += _whole(list(capture(snapshot_batch_rows=16).batches()))
+    rows: dict[Any, Any] = {}
+    for op, name, before, after in (change for change in changes(records) if change[0] != "tombstone"):
+        rows.pop((name, before[0]), None) if op == "d" else rows.update({(name, after[0]): after})
+    assert rows == {
+        (table, row[0]): row for table in "tu" for row in db_server.execute(f"SELECT * FROM {database}.{table}")
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,56 @@ def test_a_backlog_with_marks(
     assert all({example.table for example in mark.captured()} == names for mark in marks)
     positions = [record.position for record in found]
     assert positions == sorted(positions)
+
+
+def test_a_snapshot_in_batches_with_marks(
+    pipeline: ResolvedPipeline, mysql_server: MySQLServer, unique_name: str
+) -> None:
+    """Each table begins and ends once, with its first and its last rows; the log's end comes behind the snapshot."""
+    rows = ",".join(f"({n})" for n in range(40))
+    mysql_server.run_sql(
+        f"USE {unique_name}; CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY);"
+        f"CREATE TABLE c (id INT PRIMARY KEY); INSERT INTO a VALUES {rows}; INSERT INTO c VALUES {rows};"
+    )
+    given = {"snapshot_mode": "initial", "snapshot_batch_rows": 16}
+    config = pipeline.source.config.model_copy(update=given)
+    job = Job(
+        replace(pipeline, source=replace(pipeline.source, config=config)), parallelism=2, wait_seconds=0.0, marks=True
+    )
+    told: list[list[tuple[str, str, bool | None]]] = []
+    names: list[set[str]] = []
+    with _planner(job) as planner:
+        planner.end_at_log_end()
+        start = planner.initial_offset()
+        for _, batches in _batches(planner, job, start):
+            found = [mark for batch in batches for mark in batch.marks]
+            told.append([(mark.kind, mark.table.partition(".")[2], mark.of_shared) for mark in found])
+            records = [record for batch in batches for record in batch.records]
+            names.append({change[1] for change in changes(records)})
+            mysql_server.run_sql(f"USE {unique_name}; INSERT INTO a VALUES ({-len(told)});")
+    begin, end = MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END
+    assert names[:5] == [{"a"}, {"a"}, {"a", "c"}, {"c"}, {"c"}]
+    assert told[0] == [(begin, "a", None), (begin, "b", True), (begin, "c", True)]
+    assert told[1] == told[3] == []
+    assert set(told[2]) == {(begin, "b", False), (begin, "c", False), (end, "a", None), (end, "b", None)}
+    assert told[4] == [(end, "c", None)]
+    assert names[5:] == [{"a"}], "what came while the snapshot was read, up to the log's end behind it"
+
+
+def test_tables_are_kept_whole_unless_rows_are_told(
+    pipeline: ResolvedPipeline, mysql_server: MySQLServer, unique_name: str
+) -> None:
+    """Parts of a table would be merged into one another by a sink that keeps tables; others take them one by one."""
+    mysql_server.run_sql(f"USE {unique_name}; CREATE TABLE a (id INT PRIMARY KEY, v LONGTEXT);")
+    rows = ",".join(f"({n}, REPEAT('x', 7000))" for n in range(5000))
+    mysql_server.run_sql(f"USE {unique_name}; INSERT INTO a VALUES {rows}; ANALYZE TABLE a; CREATE TABLE b LIKE a;")
+    mysql_server.run_sql(f"USE {unique_name}; INSERT INTO b SELECT * FROM a LIMIT 10;")
+    config = pipeline.source.config.model_copy(update={"snapshot_mode": "initial"})
+    whole = replace(pipeline, source=replace(pipeline.source, config=config))
+    ends = []
+    for marks in (True, False):
+        with _planner(Job(whole, wait_seconds=0.0, marks=marks)) as planner:
+            start = planner.initial_offset()
+            ends.append(planner.latest_offset(start, 1)["cdckit_snapshot_cursor"])
+    assert [end["table"].rpartition(".")[2] for end in ends] == ["b", "a"]
+    assert int(ends[1]["key"][0]) < 4999

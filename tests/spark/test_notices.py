@@ -65,6 +65,23 @@ def test_a_snapshot_ends_when_its_batch_is_committed() -> None:
     assert heard.told[-1] == ("snapshot_ended", {"completed": True})
 
 
+def test_a_snapshot_of_several_batches_ends_with_the_last_one() -> None:
+    notices, heard = listening()
+    notices.planned(PlannedBatch({"line": 1}, None, 0, rows_left=True))
+    notices.snapshot_started({"db.a": 30})
+    for part in (0, 1):
+        notices.snapshot_part("db.a", part=part, parts=0, rows=10, finished=True)
+    notices.told_of({"line": 1})
+    notices.planned(PlannedBatch({"line": 2}, None, 0))
+    notices.snapshot_part("db.a", part=2, parts=3, rows=0, finished=False)
+    notices.snapshot_part("db.a", part=2, parts=3, rows=7, finished=True)
+    assert not heard.of("snapshot_ended")
+    notices.told_of({"line": 2})
+    progress = [(facts["rows"], facts["finished"]) for facts in heard.of("snapshot_progress")]
+    assert progress == [(10, False), (20, False), (20, False), (27, True)]
+    assert len(heard.of("snapshot_ended")) == 1
+
+
 def test_counts_add_up_until_they_are_taken() -> None:
     notices, _ = listening()
     for position in ("2", "1"):

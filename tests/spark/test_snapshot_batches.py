@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.engine.spark.query import PipelineQuery
 from cdckit.errors import SinkError
 from cdckit_spark.sink import LakeSink
 from spark.lake import at_source, mirrored
@@ -144,33 +143,3 @@ def test_a_killed_driver_repeats_the_open_batch(mysql_server: MySQLServer, shop:
     )
     assert len(reads) == 400
     assert sum(reads.values()) <= 400 + 160
-
-
-def test_the_end_of_a_snapshot_is_told_once(
-    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard: list[tuple[str, Any]] = []
-    tell = PipelineQuery._tell
-
-    def listens(query: PipelineQuery) -> None:
-        notices = query.told._notices
-        if not heard:
-            heard.append(("begin", None))
-            for name in ("snapshot_started", "snapshot_progress", "snapshot_ended"):
-                spied(notices, name)
-        tell(query)
-
-    def spied(notices: Any, name: str) -> None:
-        method = getattr(notices, name)
-
-        def told(*arguments: Any, **facts: Any) -> Any:
-            heard.append((name, arguments or facts))
-            return method(*arguments, **facts)
-
-        monkeypatch.setattr(notices, name, told, raising=False)
-
-    monkeypatch.setattr(PipelineQuery, "_tell", listens)
-    _run(_pipeline(tmp_path, mysql_server, shop, {"type": "file", "path": str(tmp_path / "out.jsonl")}))
-    names = [name for name, _ in heard]
-    assert names.count("snapshot_ended") == 1
-    assert names.index("snapshot_ended") > max(n for n, name in enumerate(names) if name == "snapshot_progress")

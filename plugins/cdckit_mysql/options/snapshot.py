@@ -65,7 +65,9 @@ class SnapshotOptions(snapshot.SnapshotOptions):
     snapshot_fetch_size: PositiveInt | None = None
     """How many rows a batch of the snapshot has at the most; by default as many as arrive in 128 KiB."""
     snapshot_batch_rows: NonNegativeInt = 0
-    """On Spark: about how many rows one batch of a snapshot has; 0: as many as `batch.max.bytes` of the tables hold."""
+    """On Spark: about how many rows one batch of a snapshot has; 0: as many as `batch.max.bytes` of the tables hold,
+    and, where the sink keeps tables, whole tables alone.
+    """
     snapshot_query_mode: Literal["select_all", "custom"] = "select_all"
     """Which rows are read: all, or (`custom`) those that a plugin chooses."""
     snapshot_query_mode_custom_name: str = ""

@@ -51,6 +51,14 @@ def _reads_as(column: Column | None) -> tuple[object, ...] | None:
     return column.type_name, _length(column), column.scale, column.charset, column.optional, column.enum_values
 
 
+def _sorted_otherwise(then: Table, now: Table | None) -> str | None:
+    """Why places between a table's keys are no places any more; None where they are."""
+    columns = [(then.column(name), now.column(name) if now is not None else None) for name in then.key_columns]
+    collations = [(old.collation, new.collation) for old, new in columns if old is not None and new is not None]
+    changed = any(old and new and old != new for old, new in collations)
+    return "has a key in another order" if changed else None
+
+
 def _length(column: Column) -> int | None:
     """A length that values depend on; the server leaves out others that statements say (`INT(11)`, `TIMESTAMP(0)`)."""
     base = column.base_type
@@ -86,7 +94,8 @@ class NotedTables:
         Raises:
             SnapshotDueError: it has changed, or may have another name now.
         """
-        reason = difference(table.table, load_table(self._connection, table.id, self._reader))
+        now = load_table(self._connection, table.id, self._reader)
+        reason = difference(table.table, now) or _sorted_otherwise(table.table, now)
         if reason is None:
             return True
         unknown = self._unknown()

@@ -75,7 +75,13 @@ class ChunkSplits:
         self._noted = point.position.prefix
 
     def cut(
-        self, first: LogOffset, last: LogOffset, history: SchemaHistory, state: StateStore, max_bytes: int
+        self,
+        first: LogOffset,
+        last: LogOffset,
+        history: SchemaHistory,
+        context: SourceContext,
+        state: StateStore,
+        max_bytes: int,
     ) -> LogOffset | None:
         """A place within the snapshot before which about so much lies; None where less is left.
 
@@ -83,6 +89,7 @@ class ChunkSplits:
             first: where it is due.
             last: the point that the log goes on from.
             history: the definitions.
+            context: the runner's.
             state: keeps in which order tables are read.
             max_bytes: how much of the tables lies before it, unless the options say how many rows.
 
@@ -95,7 +102,9 @@ class ChunkSplits:
         with self._snapshot(first, last, history, state) as (known, connection):
             size = read_in_turn(known.chosen, self._config.snapshot_batch_rows)
             walk = self._walk(connection, known, size, _reached(first, last), None)
-            batch = _Quota(self._config.snapshot_batch_rows, max_bytes)
+            rows = self._config.snapshot_batch_rows
+            # Where tables are kept, the later parts of one would be merged into those before, row by row.
+            batch = _Quota(rows, max_bytes, whole=context.marks and not rows)
             steps = list(batch.of(walk.steps(), {table.id: table for table in known.chosen}))
             behind = steps[-1].behind if steps else None
             if behind is None:
@@ -249,11 +258,13 @@ class _Quota:
     Args:
         rows: how many rows; 0: that is told in bytes.
         max_bytes: how many bytes.
+        whole: whether it ends with the end of a table.
     """
 
-    def __init__(self, rows: int, max_bytes: int) -> None:
+    def __init__(self, rows: int, max_bytes: int, *, whole: bool) -> None:
         self._rows = rows
         self._bytes = max_bytes
+        self._whole = whole
 
     def of(self, steps: Iterator[Step], tables: dict[object, ChosenTable]) -> Iterator[Step]:
         """The chunks up to the one with which it is reached."""
@@ -263,7 +274,8 @@ class _Quota:
             name, estimate = step.chunk.table.id, step.chunk.estimate
             names.add(name)
             rows, size = rows + estimate, size + estimate * bytes_of_row(tables[name])
-            if (rows >= self._rows if self._rows else size >= self._bytes) or len(names) >= MOST_TABLES:
+            enough = (rows >= self._rows if self._rows else size >= self._bytes) or len(names) >= MOST_TABLES
+            if enough and (step.chunk.last or not self._whole):
                 return
 
 

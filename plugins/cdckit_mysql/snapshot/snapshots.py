@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
@@ -28,6 +29,8 @@ from cdckit_mysql.snapshot.snapshot_tables import goes_on
 from cdckit_mysql.splits import SnapshotWork
 from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from cdckit_mysql.takeover.offset import offset_of_connector
+
+log = logging.getLogger("cdckit.mysql")
 
 
 class Snapshots(Protocol):
@@ -171,13 +174,18 @@ class ServerSnapshots:
     def whole(self, start: Offset, at: LogOffset) -> Split:
         """See `Snapshots`."""
         rows = self._need.reads_rows(at)
+        if at.snapshot_begun and at.cursor is not None:
+            log.warning(
+                "a snapshot had come to %s on Spark: here its tables are read anew, behind what came since",
+                at.cursor.table,
+            )
         return Split(start, start, SnapshotWork(at.epoch, rows, self._need.unfinished(at), at.resnapshot))
 
     def cut(self, first: LogOffset, last: LogOffset, max_bytes: int, *, again: bool) -> LogOffset | None:
         """See `Snapshots`."""
         if not (again or self._need.reads_rows(first)):
             return None
-        return self._chunks.cut(first, last, self._history(), self._state, max_bytes)
+        return self._chunks.cut(first, last, self._history(), self._context, self._state, max_bytes)
 
     def chunks(self, whole: Split, parallelism: int, *, again: bool) -> list[Split]:
         """See `Snapshots`."""
