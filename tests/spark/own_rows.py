@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -82,3 +84,11 @@ def number(failure: pytest.ExceptionInfo[WorkerError]) -> str:
     found = recover(str(failure.value))
     assert found is not None
     return numbered(found)[0][0]
+
+
+def moment() -> datetime:
+    """Now, when nothing has been committed in this millisecond, nor will be."""
+    time.sleep(0.005)
+    now = datetime.now(UTC)
+    time.sleep(0.005)
+    return now

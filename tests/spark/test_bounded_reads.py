@@ -13,7 +13,7 @@ import pytest
 
 from cdckit.api.record import Offset
 from cdckit.engine.spark.failures import WorkerError
-from spark.own_rows import Stream, number, own_options, read_rows
+from spark.own_rows import Stream, moment, number, own_options, read_rows
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 
@@ -47,14 +47,6 @@ def places(server: MySQLServer, shop: str, state: Path) -> list[Offset]:
             stream.batch()
             found.append(stream.at)
     return found
-
-
-def moment() -> datetime:
-    """Now, when nothing has been committed in this millisecond, nor will be."""
-    time.sleep(0.005)
-    now = datetime.now(UTC)
-    time.sleep(0.005)
-    return now
 
 
 def test_an_offset_is_behind_what_it_tells_to_be_read(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -17,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.errors import ConfigError
 from cdckit.spark import CdckitDataSource
 from cdckit_spark.jobs import changelog, mirror
-from spark.own_rows import own_options
+from spark.own_rows import moment, own_options
 from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -130,10 +129,9 @@ def test_rows_have_the_types_of_the_table(
 
 def test_the_examples_of_the_docs(session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
     pipeline, names = pipeline_file(mysql_server, shop, tmp_path), Names(spark=session)
-    morning = datetime.now(UTC)
-    time.sleep(0.01)
+    morning = moment()
     mysql_server.run_sql(f"INSERT INTO {shop}.orders VALUES (3, 3)")
-    evening = datetime.now(UTC)
+    evening = moment()
     told = {
         "shop.yaml": str(pipeline), "shop.orders": f"{shop}.orders", "s3a://lake": str(tmp_path),
         "2026-01-31T00:00:00Z": morning.isoformat(), "2026-02-01T00:00:00Z": evening.isoformat(),
