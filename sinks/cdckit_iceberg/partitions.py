@@ -5,7 +5,6 @@ https://iceberg.apache.org/spec/#partition-transforms
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -25,9 +24,6 @@ from pyiceberg.transforms import (
 
 AnyTransform: TypeAlias = Transform[Any, Any]
 
-_TERM = re.compile(
-    r"\s*(?:(?P<how>[a-z]+)\s*\(\s*(?:(?P<number>\d+)\s*,\s*)?(?P<inner>[^(),]+?)\s*\)|(?P<plain>[^(),]+?))\s*(?:,|$)"
-)
 _NUMBERED: dict[str, Callable[[int], AnyTransform]] = {"bucket": BucketTransform, "truncate": TruncateTransform}
 _PLAIN: dict[str, Callable[[], AnyTransform]] = {
     "identity": IdentityTransform,
@@ -75,25 +71,46 @@ def parse_terms(text: str) -> tuple[Term, ...]:
 
 
 def _terms(text: str) -> Iterator[Term]:
-    at = 0
-    while text[at:].strip():
-        found = _TERM.match(text, at)
-        if found is None:
-            raise ValueError(f"'{text[at:].strip()}' is no partitioning; 'days(bought), bucket(16, id)' is one")
-        yield _term(found)
-        at = found.end()
+    if not text.strip():
+        return
+    for part in _parts(text):
+        yield _term(part.strip())
 
 
-def _term(found: re.Match[str]) -> Term:
-    if (plain := found["plain"]) is not None:
-        return Term(plain)
-    how, number = found["how"], found["number"]
-    if number is None and how in _PLAIN:
-        return Term(found["inner"], how)
-    if number is not None and int(number) > 0 and how in _NUMBERED:
-        return Term(found["inner"], how, int(number))
-    known = [*(f"{name}(COLUMN)" for name in _PLAIN), *(f"{name}(NUMBER, COLUMN)" for name in _NUMBERED)]
-    raise ValueError(f"'{found[0].strip(' ,')}' is no partitioning; there are {', '.join(known)}")
+def _parts(text: str) -> Iterator[str]:
+    """What stands between commas that are in no parentheses."""
+    begun, deep = 0, False
+    for at, sign in enumerate(text):
+        if sign in "()":
+            deep = sign == "("
+        elif sign == "," and not deep:
+            yield text[begun:at]
+            begun = at + 1
+    if text[begun:].strip():  # a comma may stand at the end
+        yield text[begun:]
+
+
+def _term(text: str) -> Term:
+    how, opened, rest = text.partition("(")
+    if not opened and text and ")" not in text:
+        return Term(text)
+    inside, closed, behind = rest.partition(")")
+    number, comma, column = inside.rpartition(",")
+    term = _made(how.strip(), number.strip() if comma else None, column.strip())
+    if term is None or not closed or behind or set(column) & set("(),"):
+        known = [*(f"{name}(COLUMN)" for name in _PLAIN), *(f"{name}(NUMBER, COLUMN)" for name in _NUMBERED)]
+        raise ValueError(
+            f"'{text}' is no partitioning, as 'days(bought), bucket(16, id)' is; there are {', '.join(known)}"
+        )
+    return term
+
+
+def _made(how: str, number: str | None, column: str) -> Term | None:
+    if not column:
+        return None
+    if number is None:
+        return Term(column, how) if how in _PLAIN else None
+    return Term(column, how, int(number)) if how in _NUMBERED and number.isdecimal() and int(number) else None
 
 
 def partition_spec(schema: Schema, terms: Iterable[Term]) -> PartitionSpec:
