@@ -5,7 +5,7 @@ PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed.stamp
-PYTEST_OPTIONS ?= -n 5 --dist loadfile --no-loadscope-reorder
+PYTEST_OPTIONS ?= -n 4 --dist loadfile --no-loadscope-reorder
 NIGHTLY_OPTIONS ?= -n 2 --dist loadfile --no-loadscope-reorder
 FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 

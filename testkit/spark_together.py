@@ -11,15 +11,21 @@ import os
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 _SPARK = "tests/spark/"
 _FIRST = "gw0"
 """The worker that is dealt the first tests: those of Spark."""
-_NICE = 5
+_NICE = 3
 
 
 class SparkTogether(LoadFileScheduling):  # type: ignore[misc]
     """Deals out files, those of Spark as if they were one."""
+
+    @property
+    def nodes(self) -> list[WorkerController]:
+        """The workers by number, whichever was ready first: the first one is dealt the first scope."""
+        return sorted(super().nodes, key=lambda worker: int(worker.gateway.id.removeprefix("gw")))
 
     def _split_scope(self, nodeid: str) -> str:
         return _SPARK if nodeid.startswith(_SPARK) else str(super()._split_scope(nodeid))
