@@ -23,6 +23,7 @@ from cdckit.engine.spark.deliveries import make_delivery
 from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.faults import FaultInbox
 from cdckit.engine.spark.hadoop import HadoopFolder
+from cdckit.engine.spark.inbox import Address, host_of
 from cdckit.engine.spark.java import require_java
 from cdckit.engine.spark.job import MAX_BYTES, Job
 from cdckit.engine.spark.notices import QueryNotices
@@ -30,7 +31,6 @@ from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
 from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.session import refuse_speculation, start_session
-from cdckit.engine.spark.writer import Address, host_of
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.ledger_file import kept_in
 from cdckit.engine.state.offset_owner import leave_to_state

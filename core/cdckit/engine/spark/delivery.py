@@ -14,8 +14,8 @@ from cdckit.engine.pipeline import make_encoder, sink_context
 from cdckit.engine.quarantine.entries import Entries
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.spark.faults import TaskFaults
+from cdckit.engine.spark.inbox import Address
 from cdckit.engine.spark.job import Form
-from cdckit.engine.spark.writer import Address
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
 

@@ -25,9 +25,8 @@ from cdckit.engine.quarantine.places import open_quarantine
 from cdckit.engine.quarantine.store import Quarantined, Stage
 from cdckit.engine.quarantine.waiting import SAID, message_waits, note_first, record_waits
 from cdckit.engine.spark.failures import nearest_kind
-from cdckit.engine.spark.inbox import TaskInbox, client
+from cdckit.engine.spark.inbox import Address, TaskInbox, client
 from cdckit.engine.spark.refusals import BatchBegins, ReadAgain, Refusals
-from cdckit.engine.spark.writer import Address
 from cdckit.errors import CdcError, StateError, TransformError, number_of
 
 _GATHERED_BYTES = 1 << 20

@@ -7,16 +7,32 @@ driver; both ends prove that they know a secret made for this query.
 from __future__ import annotations
 
 import secrets
+import socket
 import threading
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
+from typing import NamedTuple
 
-from cdckit.engine.spark.writer import Address, call_last
+from pyspark.sql import SparkSession
 
 _WAITING_TASKS = 128
 """So many tasks may wait for the driver at the same time."""
+
+
+class Address(NamedTuple):
+    """Where the driver listens, and the secret."""
+
+    place: str | tuple[str, int]
+    family: str
+    secret: bytes
+
+
+def host_of(session: SparkSession) -> str | None:
+    """The driver's address for tasks on other machines; None where they run on this one."""
+    local = (session.sparkContext.master or "").startswith("local")
+    return None if local else session.conf.get("spark.driver.host")
 
 
 class TaskInbox(ABC):
@@ -56,8 +72,22 @@ class TaskInbox(ABC):
         if not self._closed:
             self._closed = True
             with suppress(OSError):
-                call_last(self.address)
+                _call_last(self.address)
             self._listener.close()
+
+
+def _call_last(address: Address) -> None:
+    """Ends a listener's `accept`, which does not end when the listener is closed by another thread.
+
+    Nothing is awaited of the other end: where no `accept` goes on any more, nobody would answer.
+
+    Raises:
+        OSError: nobody listens there.
+    """
+    family = socket.AF_UNIX if address.family == "AF_UNIX" else socket.AF_INET
+    with socket.socket(family) as caller:
+        caller.settimeout(1)
+        caller.connect(address.place)
 
 
 def client(address: Address) -> Connection:

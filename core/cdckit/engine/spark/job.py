@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from cdckit.api.record import Offset
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.spark.inbox import Address
 from cdckit.engine.spark.table_shape import TableShape
-from cdckit.engine.spark.writer import Address
 
 Form = Literal["messages", "packed messages", "table rows", "typed rows"]
 """What the workers hand to the JVM: a row for each message, packets of messages, the packets of a table sink, or rows

@@ -21,8 +21,7 @@ from typing import IO
 from cdckit.api.record import Offset
 from cdckit.engine.ledger.steps import Known, Step
 from cdckit.engine.ledger.task_rows import TaskRows
-from cdckit.engine.spark.inbox import TaskInbox, client
-from cdckit.engine.spark.writer import Address
+from cdckit.engine.spark.inbox import Address, TaskInbox, client
 from cdckit.errors import StateError
 
 _IN_MEMORY = 1 << 20

@@ -14,9 +14,9 @@ from cdckit.engine.pipeline import make_sink
 from cdckit.engine.quarantine.delivery import TolerantSink
 from cdckit.engine.spark.delivery import Delivery, task_context, task_faults
 from cdckit.engine.spark.failures import sealed_errors
+from cdckit.engine.spark.inbox import Address
 from cdckit.engine.spark.packets import messages_of
 from cdckit.engine.spark.worker_cache import WorkerCache
-from cdckit.engine.spark.writer import Address
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
 

@@ -1,26 +1,21 @@
 """Messages from one Spark task to a sink in the driver, a packet at a time: nothing piles up on the way.
 
-The driver listens, on a Unix socket where the task runs on the same machine and else on the address by which executors
-know it; both ends prove that they know a secret made for this query. Each sending has a ticket, so that a task that was
-given up, as with an executor that was lost, is not listened to any more; of several attempts at one the last counts.
+Each sending has a ticket, so that a task that was given up, as with an executor that was lost, is not listened to any
+more; of several attempts at one the last counts.
 """
 
 from __future__ import annotations
 
 import secrets
-import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
-from typing import NamedTuple
+from multiprocessing.connection import Connection
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from cdckit.api.sink import Sink
+from cdckit.engine.spark.inbox import Address, TaskInbox, client
 from cdckit.engine.spark.packets import messages_of
 from cdckit.errors import SinkError
 
@@ -29,21 +24,7 @@ _GO_ON, _HAS_ALL = b"go on", b"has all"
 _TICKET_BYTES = 16
 
 
-class Address(NamedTuple):
-    """Where the driver listens, and the secret."""
-
-    place: str | tuple[str, int]
-    family: str
-    secret: bytes
-
-
-def host_of(session: SparkSession) -> str | None:
-    """The driver's address for tasks on other machines; None where they run on this one."""
-    local = (session.sparkContext.master or "").startswith("local")
-    return None if local else session.conf.get("spark.driver.host")
-
-
-class SinkWriter:
+class SinkWriter(TaskInbox):
     """The driver's end: writes what comes into an open sink.
 
     Args:
@@ -59,17 +40,12 @@ class SinkWriter:
         self._sink = sink
         self._position_header = position_header
         self._begun = begun
-        secret = secrets.token_bytes(32)
-        family = "AF_UNIX" if host is None else "AF_INET"
-        self._listener = Listener(None if host is None else (host, 0), family, authkey=secret)
-        self.address = Address(self._listener.address, family, secret)
         self.fault: Exception | None = None
-        self._closed = False
         self._ticket = b""
         self._serving: Connection | None = None
         self._has_all = False
         self._one_attempt = threading.Lock()
-        threading.Thread(target=self._serve, name="cdckit-writer", daemon=True).start()
+        super().__init__(host, "cdckit-writer")
 
     def expect(self) -> bytes:
         """Another sending begins: what is still sent of an earlier one is refused. Gives the new one's ticket."""
@@ -78,25 +54,19 @@ class SinkWriter:
             self.fault = None
             return self._ticket
 
-    def _serve(self) -> None:
-        while not self._closed:
-            with suppress(OSError, EOFError, AuthenticationError):
-                connection = self._listener.accept()
-                threading.Thread(target=self._listen, args=[connection], name="cdckit-writer", daemon=True).start()
-
-    def _listen(self, connection: Connection) -> None:
-        with connection, suppress(OSError, EOFError):
-            ticket = connection.recv_bytes()
-            with self._one_attempt:
-                if ticket != self._ticket:
-                    return
-                if not self._has_all:
-                    self._serving = connection
-                    self._done(self._begun)
-                answer = _HAS_ALL if self._has_all else _GO_ON
-            connection.send_bytes(answer)
-            if answer == _GO_ON:
-                self._take_all(connection)
+    def hear(self, connection: Connection) -> None:
+        """Writes what one attempt sends, unless another has sent it all."""
+        ticket = connection.recv_bytes()
+        with self._one_attempt:
+            if ticket != self._ticket:
+                return
+            if not self._has_all:
+                self._serving = connection
+                self._done(self._begun)
+            answer = _HAS_ALL if self._has_all else _GO_ON
+        connection.send_bytes(answer)
+        if answer == _GO_ON:
+            self._take_all(connection)
 
     def _take_all(self, connection: Connection) -> None:
         while (data := connection.recv_bytes()) != _DONE:
@@ -128,28 +98,6 @@ class SinkWriter:
             messages.positions = [""] * len(messages)
         self._sink.write(messages)
 
-    def close(self) -> None:
-        """Stops listening. May be called twice."""
-        if not self._closed:
-            self._closed = True
-            with suppress(OSError):
-                call_last(self.address)
-            self._listener.close()
-
-
-def call_last(address: Address) -> None:
-    """Ends a listener's `accept`, which does not end when the listener is closed by another thread.
-
-    Nothing is awaited of the other end: where no `accept` goes on any more, nobody would answer.
-
-    Raises:
-        OSError: nobody listens there.
-    """
-    family = socket.AF_UNIX if address.family == "AF_UNIX" else socket.AF_INET
-    with socket.socket(family) as caller:
-        caller.settimeout(1)
-        caller.connect(address.place)
-
 
 def send_all(address: Address, ticket: bytes, batches: Iterator[pa.RecordBatch]) -> None:
     """Sends the packets of all batches and waits for each to be written.
@@ -162,7 +110,7 @@ def send_all(address: Address, ticket: bytes, batches: Iterator[pa.RecordBatch])
     Raises:
         SinkError: the driver did not take one; it knows why.
     """
-    with Client(address.place, address.family, authkey=address.secret) as connection:
+    with client(address) as connection:
         try:
             connection.send_bytes(ticket)
             if connection.recv_bytes() == _HAS_ALL:
