@@ -13,13 +13,13 @@ from cdckit.api.messages import Messages
 from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, lane_of
 from cdckit.api.schema import Schema
 from cdckit.engine.ledger.kept import Head, Place, Writable, read_head, read_tables, save_table
+from cdckit.engine.ledger.record_taker import INCREMENTAL, lacking, source_of
 from cdckit.engine.ledger.row_form import RowForm, digest
 from cdckit.engine.ledger.table import TableLedger
 from cdckit.engine.serializers.row_texts import RowTexts, Run
 
 _READ = "r"
 _TRUNCATE = "t"
-_INCREMENTAL = "incremental"
 _FORM = "ledger.form"
 
 
@@ -147,7 +147,7 @@ class Ledger:
             table.spoil("its values are no change events with rows: a transform took before and after away")
         elif run.op == _TRUNCATE:
             self._empty(table, run)
-        elif run.op != _READ or run.source.get("snapshot") != _INCREMENTAL:
+        elif run.op != _READ or run.source.get("snapshot") != INCREMENTAL:
             self._add(table, rows)
 
     def _empty(self, table: TableLedger, run: Run) -> None:
@@ -160,7 +160,7 @@ class Ledger:
         run, befores, afters = rows.run, rows.befores, rows.afters
         assert run.row is not None
         assert run.source is not None
-        source, form = _table_of(run.source), form_of(run.row)
+        source, form = source_of(run.source), form_of(run.row)
         self._begin(table, run.op, source, form)
         self._note_source(table, source)
         if table.void:
@@ -212,10 +212,7 @@ class Ledger:
             return
         for number, each in enumerate(headers):
             if _partial(each):
-                where = messages.positions[number]
-                self._table(messages.topics[number]).spoil(
-                    f"the log did not carry all values of a row at position {where} (binlog_row_image)"
-                )
+                self._table(messages.topics[number]).spoil(lacking(messages.positions[number]))
 
     def _table(self, topic: str) -> TableLedger:
         table = self._touched.get(topic)
@@ -257,8 +254,3 @@ _BEGAN_LATE = "the ledger began when there were rows already: `cdc resnapshot` h
 
 def _partial(headers: Sequence[tuple[str, bytes | None]]) -> bool:
     return any(name == UNAVAILABLE_HEADER for name, _ in headers)
-
-
-def _table_of(source: object) -> str:
-    get = source.get  # type: ignore[attr-defined]
-    return f"{get('db')}.{get('table') or get('collection')}"

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
-from cdckit.api.marks import MarkKind, RoutedMark
-from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, Record, lane_of
+from cdckit.api.marks import MarkKind
+from cdckit.api.record import Batch, Offset, Record
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
-from cdckit.engine.ledger.gathered import GatheredRows, key_hash, parts
+from cdckit.engine.ledger.gathered import GatheredRows, key_hash
 from cdckit.engine.ledger.kept import Writable
 from cdckit.engine.ledger.layouts import Layout, Layouts
 from cdckit.engine.ledger.ledger import Ledger
-from cdckit.engine.ledger.marked import Marked, marked
+from cdckit.engine.ledger.marked import Marked
+from cdckit.engine.ledger.record_taker import RecordTaker, source_of
 from cdckit.engine.ledger.row_form import RowForm, digest
 from cdckit.engine.ledger.table import TableLedger
 from cdckit.engine.ledger.window import KeyedRows
 from cdckit.errors import CdcError
-from cdckit.tables.shapes import EnvelopeShape, carries_rows, shape_of
+from cdckit.tables.shapes import EnvelopeShape
 
-GATHERED = 2000
-"""So many rows are hashed together."""
-INCREMENTAL = "incremental"
-NO_KEY = "its records have no key, so that its rows cannot be told apart"
-NO_ROWS = "its values are no change events with rows: a transform made others"
 _SEVERAL = "its rows are those of several tables, one of which was emptied"
-WHEN = {True: "before", False: "after"}
 
 
 class Log(Protocol):
@@ -40,7 +35,7 @@ class Log(Protocol):
         """Whether all before `point` lies before `offset`."""
 
 
-class RecordLedger(Ledger):
+class RecordLedger(RecordTaker, Ledger):
     """Adds up what the source tells of, behind the transforms.
 
     Args:
@@ -103,73 +98,29 @@ class RecordLedger(Ledger):
 
     # -- what comes
 
-    def take_records(self, records: Sequence[Record], marks: Sequence[RoutedMark] = ()) -> None:
-        """Takes records in order, and what happened to whole tables among them."""
-        for part, mark in parts(records, marks):
-            for record in part:
-                self._take_record(record)
-            if mark is not None:
-                self._add_up()
-                self._mark(marked(mark, self._layouts))
-        if self._count >= GATHERED:
-            self._add_up()
-
-    def _take_record(self, record: Record) -> None:
-        lane = lane_of(record.position)
-        if record.position > self._reached.get(lane, ""):
-            self._reached[lane] = record.position
-        value = record.value
-        if not isinstance(value, Struct):
-            return
-        shape = shape_of(value.schema)
-        if shape is None:
-            if carries_rows(value.schema):
-                self._table(record.topic).spoil(NO_ROWS)
-        elif value["op"] == "t":
-            self._add_up()
-            self._emptied(record.topic)
-        elif not isinstance(record.key, Struct):
-            self._table(record.topic).spoil(NO_KEY)
-        elif value["source"].get("snapshot") != INCREMENTAL:
-            self._take_row(record, value, shape, record.key)
-
     def _take_row(self, record: Record, value: Struct, shape: EnvelopeShape, key: Struct) -> None:
         layout = self._layouts(shape.row, key.schema)
         table = self._known_table(record, value, layout, key)
         rows = self._gathered.get((record.topic, shape.row, key.schema))
         if rows is None:
             rows = self._gathered[record.topic, shape.row, key.schema] = GatheredRows(record.position, layout)
-        if record.headers and record.header(UNAVAILABLE_HEADER) is not None:
-            table.spoil(f"the log did not carry all values of a row at position {record.position} (binlog_row_image)")
+        self._look_for_holes(record)
         op = value["op"]
         if table.keyed:
             rows.keyed.append((key_hash(key), -1 if op == "d" else len(rows.put)))
+        if table.void:
+            return
         for wanted, before, into in (("rcu", False, rows.put), ("ud", True, rows.gone)):
             if op in wanted and not (before and table.keyed):
-                self._take_image(table, record, key, rows.layout, shape, into, before=before)
-
-    def _take_image(
-        self,
-        table: TableLedger,
-        record: Record,
-        key: Struct,
-        layout: Layout,
-        shape: EnvelopeShape,
-        into: list[Any],
-        *,
-        before: bool,
-    ) -> None:
-        image = image_of(record, shape, before=before)
-        if image is None:
-            table.spoil(f"the change at position {record.position} does not tell the row {WHEN[before]} it")
-        elif not table.void:
-            into.append(layout.row(key, image))
-            self._count += 1
+                row = self._image(record, shape, rows.layout, key, before=before)
+                if row is not None:
+                    into.append(row)
+                    self._count += 1
 
     def _known_table(self, record: Record, value: Struct, layout: Layout, key: Struct) -> TableLedger:
         """The table of a record's topic, with its source noted."""
         table = self._table(record.topic)
-        name, op = source_of(value), value["op"]
+        name, op = source_of(value["source"]), value["op"]
         first = table.form is None
         if op == "r" and not table.reading:
             self._add_up()
@@ -250,6 +201,9 @@ class RecordLedger(Ledger):
         if table.keyed:
             self._keyed.clear(topic)
         table.empty()
+
+    def _spoil(self, topic: str, why: str) -> None:
+        self._table(topic).spoil(why)
 
     # -- sums
 
@@ -351,16 +305,3 @@ class RecordLedger(Ledger):
 def changed(before: RowForm, form: RowForm, position: str) -> str:
     """Why rows of another form are not added to those of one."""
     return f"its definition changed at position {position}: {before.lost(form)} went or became otherwise"
-
-
-def image_of(record: Record, shape: EnvelopeShape, *, before: bool) -> Any:
-    """The row, or the document, before or behind a change; None where it is not told."""
-    value = record.value
-    assert isinstance(value, Struct)
-    return (shape.document if shape.has_documents else shape.image)(value, before=before)
-
-
-def source_of(value: Struct) -> str:
-    """The full name of the table or collection that an event is of."""
-    source = value["source"]
-    return f"{source.get('db')}.{source.get('table') or source.get('collection')}"

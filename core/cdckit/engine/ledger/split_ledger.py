@@ -5,18 +5,15 @@ A batch is whole, or it comes again: nothing is kept of one that the driver has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 
 from cdckit.api.marks import MarkKind
 from cdckit.api.record import Offset
-from cdckit.engine.ledger.kept import Writable
-from cdckit.engine.ledger.layouts import Layouts
 from cdckit.engine.ledger.marked import Marked
-from cdckit.engine.ledger.record_rows import Log, RecordLedger, changed
+from cdckit.engine.ledger.record_rows import RecordLedger, changed
 from cdckit.engine.ledger.steps import Emptied, Known, Reached, RowsRead, Spoilt, Step
 from cdckit.engine.ledger.sums import Sums
 from cdckit.engine.ledger.table import TableLedger
-from cdckit.engine.ledger.window import KeyedRows
 
 _OTHERWISE = "its rows began, and it got other columns or other changes, in one batch of Spark"
 
@@ -35,22 +32,6 @@ class SplitLedger(RecordLedger):
             followed from.
         mirrors: whether the sink's tables follow what happens to whole tables.
     """
-
-    def __init__(
-        self,
-        state: Writable,
-        saved: Offset | None,
-        lists: Mapping[str, str],
-        left_out: Callable[[str], str | None],
-        layouts: Layouts,
-        rows: KeyedRows,
-        log: Log,
-        *,
-        mirrors: bool = False,
-    ) -> None:
-        self.known = Known(False, {}, frozenset())
-        self._read_rows = False
-        super().__init__(state, saved, lists, left_out, layouts, rows, log, mirrors=mirrors)
 
     def load(self, saved: Offset | None) -> None:
         """Goes on from an offset: a batch begins there."""

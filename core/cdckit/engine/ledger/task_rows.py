@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cdckit.api.marks import RoutedMark
-from cdckit.api.record import UNAVAILABLE_HEADER, Record, lane_of
+from cdckit.api.record import Record
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
-from cdckit.engine.ledger.gathered import GatheredRows, key_hash, parts
+from cdckit.engine.ledger.gathered import GatheredRows, key_hash
 from cdckit.engine.ledger.layouts import Layouts
-from cdckit.engine.ledger.marked import marked
-from cdckit.engine.ledger.record_rows import GATHERED, INCREMENTAL, NO_KEY, NO_ROWS, WHEN, image_of, source_of
+from cdckit.engine.ledger.marked import Marked
+from cdckit.engine.ledger.record_taker import RecordTaker, source_of
 from cdckit.engine.ledger.row_form import digest
 from cdckit.engine.ledger.steps import CHANGE_BYTES, Emptied, Known, Reached, RowsRead, Spoilt, Step
-from cdckit.tables.shapes import EnvelopeShape, carries_rows, shape_of
+from cdckit.tables.shapes import EnvelopeShape
 
 _MOST_BYTES = 1 << 20
 """So much is told by keys before it is handed over."""
@@ -30,7 +28,7 @@ class _Open:
     rows: GatheredRows
 
 
-class TaskRows:
+class TaskRows(RecordTaker):
     """Takes the records of one task at a time, behind the transforms.
 
     Args:
@@ -55,18 +53,6 @@ class TaskRows:
         """Until a mark may make it good."""
         self._count = self._bytes = 0
 
-    def take(self, records: Sequence[Record], marks: Sequence[RoutedMark] = ()) -> None:
-        """Takes records in order, and what happened to whole tables among them."""
-        for part, mark in parts(records, marks):
-            for record in part:
-                self._take_record(record)
-            if mark is not None:
-                self._cut()
-                self._spoilt.clear()
-                self._steps.append(marked(mark, self._layouts))
-        if self._count >= GATHERED:
-            self._hash()
-
     @property
     def full(self) -> bool:
         """Whether it is time to hand over what there is."""
@@ -79,33 +65,11 @@ class TaskRows:
         self._reached, self._bytes = {}, 0
         return steps
 
-    def _take_record(self, record: Record) -> None:
-        lane = lane_of(record.position)
-        if record.position > self._reached.get(lane, ""):
-            self._reached[lane] = record.position
-        value = record.value
-        if not isinstance(value, Struct):
-            return
-        shape = shape_of(value.schema)
-        if shape is None:
-            if carries_rows(value.schema):
-                self._spoil(record, NO_ROWS)
-        elif value["op"] == "t":
-            self._cut()
-            self._steps.append(Emptied(record.topic))
-        elif not isinstance(record.key, Struct):
-            self._spoil(record, NO_KEY)
-        elif value["source"].get("snapshot") != INCREMENTAL:
-            self._take_row(record, value, shape, record.key)
-
     def _take_row(self, record: Record, value: Struct, shape: EnvelopeShape, key: Struct) -> None:
         op = value["op"]
         opened = self._opened(record, shape, key, reading=op == "r")
-        opened.told.sources.setdefault(source_of(value))
-        if record.headers and record.header(UNAVAILABLE_HEADER) is not None:
-            self._spoil(
-                record, f"the log did not carry all values of a row at position {record.position} (binlog_row_image)"
-            )
+        opened.told.sources.setdefault(source_of(value["source"]))
+        self._look_for_holes(record)
         rows, keyed = opened.rows, opened.told.keyed
         put = op == "d" or self._take_image(record, shape, key, opened, rows.put, before=False)
         if keyed:
@@ -118,11 +82,10 @@ class TaskRows:
     def _take_image(
         self, record: Record, shape: EnvelopeShape, key: Struct, opened: _Open, into: list[Any], *, before: bool
     ) -> bool:
-        image = image_of(record, shape, before=before)
-        if image is None:
-            self._spoil(record, f"the change at position {record.position} does not tell the row {WHEN[before]} it")
+        row = self._image(record, shape, opened.rows.layout, key, before=before)
+        if row is None:
             return False
-        into.append(opened.rows.layout.row(key, image))
+        into.append(row)
         self._count += 1
         return True
 
@@ -141,14 +104,21 @@ class TaskRows:
             found = self._open[named] = _Open(RowsRead(*parts), GatheredRows(record.position, layout))
         return found
 
-    def _spoil(self, record: Record, why: str) -> None:
-        if record.topic in self._spoilt:
-            return
-        self._spoilt.add(record.topic)
-        self._cut()
-        self._steps.append(Spoilt(record.topic, why))
+    def _mark(self, mark: Marked) -> None:
+        self._spoilt.clear()
+        self._steps.append(mark)
 
-    def _hash(self) -> None:
+    def _emptied(self, topic: str) -> None:
+        self._steps.append(Emptied(topic))
+
+    def _spoil(self, topic: str, why: str) -> None:
+        if topic in self._spoilt:
+            return
+        self._spoilt.add(topic)
+        self._cut()
+        self._steps.append(Spoilt(topic, why))
+
+    def _add_up(self) -> None:
         for opened in self._open.values():
             told, rows = opened.told, opened.rows
             put = [*map(digest, rows.layout.texts(rows.put, told.names))]
@@ -163,7 +133,6 @@ class TaskRows:
         self._count = 0
 
     def _cut(self) -> None:
-        """What comes from here on comes behind what was taken."""
-        self._hash()
+        super()._cut()
         self._steps += (opened.told for opened in self._open.values())
         self._open = {}

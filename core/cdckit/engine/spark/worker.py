@@ -130,7 +130,7 @@ def _task_ledger(job: Job, encoder: Encoder) -> TaskLedger | None:
     tables = job.form == "table rows"
     rows = task_rows_of(job.pipeline, tables=tables)
     if not tables:
-        encoder.tap = rows.take
+        encoder.tap = rows.take_records
     return TaskLedger(job.ledger, rows)
 
 
@@ -210,7 +210,7 @@ def _watched_output(encode: RowEncoder, chain: TransformChain, routes: MarkRoute
 
     def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
         behind, routed = chain.apply(records), [one for mark in marks for one in routes.of(mark)]
-        rows.take(behind, routed)
+        rows.take_records(behind, routed)
         yield table_packets([*encode(behind), *(encode.mark(one) for one in routed)])
 
     return output
