@@ -20,10 +20,10 @@ from rich.table import Table
 
 from benchmarks.report import machine
 from cdckit import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Record, Struct, struct_schema
-from cdckit.engine.spark.packets import PACKET_SCHEMA, table_packets
 from cdckit.engine.spark.session import start_session
 from cdckit.tables.context import TableContext
 from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.packets import PACKET_SCHEMA, table_packets
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.sink import LakeSink
 

@@ -13,22 +13,10 @@ from cdckit import MarkKind
 from cdckit.tables.layout import OP as DONE, POSITION as PLACE, Layout
 from cdckit.tables.marks import Mark
 from cdckit.tables.own_columns import OP, POSITION, TIME
+from cdckit.tables.packets import table_packets
 from cdckit.tables.shapes import FACT_COLUMNS
 from cdckit.tables.sink import Packet, arrow_stream
 
-PACKET_COLUMNS = "topic string, layout string, position string, rows bigint, data binary, mark string"
-"""The columns of packets, as Spark's DDL."""
-
-_ARROW = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("layout", pa.string()),
-        ("position", pa.string()),
-        ("rows", pa.int64()),
-        ("data", pa.binary()),
-        ("mark", pa.string()),
-    ]
-)
 _PLACE = (PLACE, "string")
 
 
@@ -57,10 +45,7 @@ class OwnPackets:
         for batch in batches:
             packets = [*self._of(batch)]
             if packets:
-                shown = [(p.topic, p.layout, p.position, p.rows, p.data, p.mark) for p in packets]
-                arrays = [pa.array(values, kind) for values, kind in zip(zip(*shown, strict=True), _ARROW.types,
-                                                                         strict=True)]  # fmt: skip
-                yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+                yield table_packets(packets)
 
     def _of(self, batch: pa.RecordBatch) -> Iterator[Packet]:
         emptied = pc.fill_null(pc.equal(batch.column(OP), "t"), False)

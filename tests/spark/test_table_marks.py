@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.api.marks import MarkKind
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.engine.spark.packets import PACKET_SCHEMA, table_packets
 from cdckit.errors import SinkError
 from cdckit.tables.context import TableContext
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.marks import Mark
+from cdckit.tables.packets import PACKET_SCHEMA, table_packets
 from cdckit.tables.segments import emptied, segments
 from cdckit.tables.sink import Packet
 from cdckit.tables.target import BatchId

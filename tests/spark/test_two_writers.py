@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.engine.spark.packets import PACKET_SCHEMA, table_packets
 from cdckit.tables.context import TableContext
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.groups import Mode
+from cdckit.tables.packets import PACKET_SCHEMA, table_packets
 from cdckit.tables.sink import Packet
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.sink import LakeSink

@@ -20,12 +20,12 @@ from cdckit.engine.spark.arrow import SPARK_SCHEMA
 from cdckit.engine.spark.bounds import bounded_end, place_of, within
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import MAX_BYTES, WAIT_SECONDS, Job
-from cdckit.engine.spark.packets import PACKET_SCHEMA
 from cdckit.engine.spark.partitions import SplitPartition, partitions_of, read_partition
 from cdckit.engine.spark.planner import Planner
 from cdckit.engine.spark.stream_reader import StreamReader
 from cdckit.engine.spark.table_shape import Wanted, shape_now
 from cdckit.errors import ConfigError
+from cdckit.tables.packets import PACKET_SCHEMA
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,35 +1,25 @@
 """Packets: many records as one row, which is all that the JVM sees of them on their way to a sink.
 
-A batch of packets has the columns of `PACKET_SCHEMA`. Those of a table sink hold typed rows, or no rows and a text
-about a table mark; those for other sinks hold messages, put into buckets by their key where several splits are read
-together: whoever gets a bucket whole, sorted by position, has each key's messages in order.
+A batch of packets has the columns of `cdckit.tables.packets`. Those of a table sink hold typed rows, or no rows and a
+text about a table mark; those for other sinks hold messages, put into buckets by their key where several splits are
+read together: whoever gets a bucket whole, sorted by position, has each key's messages in order.
 """
 
 from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from zlib import crc32
 
 import pyarrow as pa
 
 from cdckit.api.messages import Messages
-from cdckit.tables.sink import Packet
+from cdckit.tables.packets import packet_batch
 
-PACKET_SCHEMA = "topic string, layout string, bucket int, position string, rows bigint, data binary, mark string"
-"""The columns of a batch of packets, as Spark's DDL."""
-
-_Row = tuple[str, str, int, str, int, bytes, str | None]
 _SIZE = struct.Struct("<Q")
 _COLUMNS = ("topics", "partitions", "keys", "values", "headers", "positions", "timestamps")
-
-
-def table_packets(packets: Iterable[Packet]) -> pa.RecordBatch:
-    """The packets of a table sink as rows."""
-    rows = [(p.topic, p.layout, 0, p.position, p.rows, p.data, p.mark) for p in packets]
-    return _batch(rows)
 
 
 def message_packets(messages: Messages, buckets: int) -> pa.RecordBatch:
@@ -40,7 +30,7 @@ def message_packets(messages: Messages, buckets: int) -> pa.RecordBatch:
     else:
         shares = {bucket: _taken(messages, places) for bucket, places in _places(messages, buckets).items()}
     rows = [("", "", bucket, share.positions[0], len(share), _dumped(share), None) for bucket, share in shares.items()]
-    return _batch(rows)
+    return packet_batch(rows)
 
 
 def messages_of(data: bytes | pa.Buffer) -> Messages:
@@ -70,22 +60,3 @@ def _places(messages: Messages, buckets: int) -> dict[int, list[int]]:
 def _taken(messages: Messages, places: Sequence[int]) -> Messages:
     take = itemgetter(*places) if len(places) > 1 else lambda column: (column[places[0]],)
     return Messages(*(list(take(getattr(messages, name))) for name in _COLUMNS))
-
-
-def _batch(rows: Sequence[_Row]) -> pa.RecordBatch:
-    columns: Iterator[Sequence[object]] = zip(*rows, strict=True) if rows else iter([()] * len(_ARROW_SCHEMA))
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, _ARROW_SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW_SCHEMA)
-
-
-_ARROW_SCHEMA = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("layout", pa.string()),
-        ("bucket", pa.int32()),
-        ("position", pa.string()),
-        ("rows", pa.int64()),
-        ("data", pa.binary()),
-        ("mark", pa.string()),
-    ]
-)

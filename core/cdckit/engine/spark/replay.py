@@ -18,12 +18,12 @@ from cdckit.engine.quarantine.places import Quarantine, records_kept
 from cdckit.engine.quarantine.store import Quarantined
 from cdckit.engine.quarantine.table_delivery import RowError
 from cdckit.engine.spark.checkpoints import checkpoints_of
-from cdckit.engine.spark.packets import PACKET_SCHEMA
 from cdckit.engine.spark.session import start_session
 from cdckit.engine.state.replay_batches import ReplayBatches
 from cdckit.engine.state.runner_handover import broken_off
 from cdckit.engine.table_context import table_context
 from cdckit.errors import ConfigError, RetriableSinkError, SinkError
+from cdckit.tables.packets import PACKET_SCHEMA, packet_rows
 from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.sink import Packet, SparkTableSink
 
@@ -184,8 +184,7 @@ class SparkReplay:
         names = [one.record.id for one in made]
         number = self._batches.again(names) if self._again else self._batches.begin(names)
         self._again = False
-        rows = [(p.topic, p.layout, 0, p.position, p.rows, p.data, p.mark) for p in packets]
-        self._sink.write(self._session.createDataFrame(rows, PACKET_SCHEMA), number)
+        self._sink.write(self._session.createDataFrame(packet_rows(packets), PACKET_SCHEMA), number)
 
     def _parted(self, made: Sequence[_Made], error: SinkError) -> Iterator[Told]:
         """Those of a batch that was refused by themselves, without those at fault."""

@@ -30,10 +30,11 @@ from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import ProcessNotices
-from cdckit.engine.spark.packets import message_packets, table_packets
+from cdckit.engine.spark.packets import message_packets
 from cdckit.engine.spark.relay import relayed
 from cdckit.engine.spark.typed_rows import TypedRows
 from cdckit.engine.spark.worker_cache import WorkerCache
+from cdckit.tables.packets import table_packets
 from cdckit.tables.sink import Packet, RowEncoder, SparkTableSink
 
 if TYPE_CHECKING:
