@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Iterator
 
@@ -54,6 +55,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Have Spark's JVMs start fast, those of fixtures too."""
     if item.get_closest_marker("spark"):
         archive_classes()
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Iterator[None]:
+    """Commands that a test calls in this process set logging up: the next test has it as it was."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(autouse=True)

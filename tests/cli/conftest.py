@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -78,8 +77,6 @@ def cdc(
     """Calls the command in the test's folder and in this process: many times faster than the program."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path / "installed"))
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
     _forget_plugins()
 
     def run(*arguments: str, stdin: str = "", **variables: str) -> Called:
@@ -92,8 +89,6 @@ def cdc(
 
     yield run
     _forget_plugins()
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def _forget_plugins() -> None:

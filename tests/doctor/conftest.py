@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,10 +67,8 @@ NewPatient = Callable[..., Patient]
 
 
 @pytest.fixture
-def patient(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[NewPatient]:
-    """Makes a pipeline to a file; how the command logs is forgotten behind the test."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+def patient(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> NewPatient:
+    """Makes a pipeline to a file."""
 
     def new(source: Mapping[str, Any], **others: Any) -> Patient:
         options = {
@@ -85,6 +82,4 @@ def patient(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[NewP
         (tmp_path / "p.yaml").write_text(yaml.safe_dump(options))
         return Patient(tmp_path, options, lambda: capsys.readouterr().out)
 
-    yield new
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    return new

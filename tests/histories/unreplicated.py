@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from pymongo import WriteConcern
 
 from differential.document_workload import DocumentWorkload
 from histories.test_documents import Collections
@@ -25,6 +26,24 @@ def three_members() -> Iterator[MongoReplicaSet]:
 class UnreplicatedCollections(Collections):
     """See `Collections`."""
 
+    def deliver(self, workload: DocumentWorkload, *, elect: bool) -> None:
+        """As `Collections` does, and once more where a primary has died.
+
+        What it alone had is rolled back, or comes back behind the pipeline's end: a member that had fetched it, and was
+        told to wait, goes on with it.
+        """
+        self._died = False
+        super().deliver(workload, elect=elect)
+        if self._died:
+            self._have_all_agree()
+            self.follow()
+
+    def _have_all_agree(self) -> None:
+        """Until a majority has what the new primary has: a pipeline goes as far."""
+        with self.replica_set.client() as client:
+            agreed = client.agreed.get_collection("marks", write_concern=WriteConcern("majority"))
+            agreed.insert_one({})
+
     def elect(self, workload: DocumentWorkload) -> None:
         """The primary steps down, or dies with changes that it alone has, and takes them back when it returns."""
         if self.chance.random() < 0.5:
@@ -36,4 +55,5 @@ class UnreplicatedCollections(Collections):
         with self.replica_set.client(w=1) as client:
             workload.by(client[self.database]).change(LOST)
         old.kill()
+        self._died = True
         replicate(others, "off")

@@ -183,7 +183,8 @@ def test_a_topic_deleted_in_mid_run_is_named(kafka_broker: KafkaBroker, unique_n
 
 def test_a_time_limit_on_records_is_an_error_when_it_passes(kafka_broker: KafkaBroker, unique_name: str) -> None:
     kafka_broker.create_topic(unique_name)
-    with opened(kafka_broker.bootstrap, {"producer.override.delivery.timeout.ms": 1000}) as sink:
+    # Longer than a broker on a busy machine takes for the first record.
+    with opened(kafka_broker.bootstrap, {"producer.override.delivery.timeout.ms": 10_000}) as sink:
         sink.write(batch([Outgoing(unique_name, b"k", b"v")]))
         sink.flush()
         kafka_broker.signal(signal.SIGSTOP)

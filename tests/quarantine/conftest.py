@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,16 +98,6 @@ class Shop:
         _, out, _ = self.cdc("quarantine", "show", str(number))
         content: dict[str, Any] = json.loads(out)["content"]
         return content
-
-
-@pytest.fixture(autouse=True)
-def _logging() -> Iterator[None]:
-    """Commands in this process set logging up."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture
