@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pytest
@@ -13,10 +14,13 @@ from cdckit.errors import SinkError
 from cdckit.tables.behavior import Behavior, ChangeKind, EvolutionMode
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
+from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
 from cdckit.tables.policy import Policy
 from cdckit.tables.target import BatchId
+
+AnyTarget = TypeVar("AnyTarget", bound=LakeTarget)
 
 OLD = Layout("rows", "shop.t", (("id", "int"), ("v", "int"), ("w", "string")), ("id",))
 NEW = Layout("rows", "shop.t", (("id", "int"), ("n", "bigint"), ("x", "string")), ("id",), older=(("x", "seven"),))
@@ -25,9 +29,12 @@ ALTER = Mark(MarkKind.ALTER, "p2", "shop.t", "shop.t", layout=NEW, change=CHANGE
 
 
 def changed(folder: Path, mode: EvolutionMode, *, mirror: bool = True, **kinds: frozenset[ChangeKind]) -> DeltaTarget:
+    return evolved(DeltaTarget(str(folder), {}, "t"), Policy(mirror, Behavior(mode, **kinds), told=True))
+
+
+def evolved(target: AnyTarget, policy: Policy) -> AnyTarget:
     """A table with two rows; of its source a column goes, one comes, one gets another name and a wider type."""
-    target = DeltaTarget(str(folder), {}, "t")
-    evolution = Evolution(target, Policy(mirror, Behavior(mode, **kinds), told=True))
+    evolution = Evolution(target, policy)
     evolution.follow([("p1", OLD)])
     rows = pa.table({"id": pa.array([1, 2], pa.int32()), "v": pa.array([5, None], pa.int32()), "w": ["a", "b"]})
     target.append(rows, BatchId("p/g", 1))

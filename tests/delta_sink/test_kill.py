@@ -22,10 +22,13 @@ LONGEST_WORK = 1.5
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("mode", ["mirror", "changelog"])
 def test_tables_equal_the_source_after_kills(shop: Shop, mode: str, nightly: bool) -> None:
+    kill_and_compare(replace(shop, mode=mode), 50 if nightly else 3)
+
+
+def kill_and_compare(shop: Shop, kills: int) -> None:
     """A changelog has each change once: exactly once is more than that the newest of each key is right."""
     seed = random_seed()
     chance = random.Random(seed)
-    shop = replace(shop, mode=mode)
     shop.run(TABLES)
     pipeline = shop.pipeline()
     journal = Journal()
@@ -33,7 +36,7 @@ def test_tables_equal_the_source_after_kills(shop: Shop, mode: str, nightly: boo
         ShopWriter(shop.server, shop.name, journal, seed, accounts=3000, pause=0.02),
         BulkWriter(shop.server, shop.name, journal, seed, rows=500),
     ):
-        for _ in range(50 if nightly else 3):
+        for _ in range(kills):
             kill_at_work(pipeline, chance)
     shop.deliver()
     shop.assert_equal(["accounts", "parts", "bulk"])

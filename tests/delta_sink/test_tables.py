@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -82,6 +84,17 @@ def test_images_that_lack_columns_keep_what_the_table_has(shop: Shop) -> None:
 
 def test_a_changelog_has_each_change_once(shop: Shop) -> None:
     log = replace(shop, mode="changelog")
+    rows = logged(log, lambda: DeltaTable(log.table("a")).to_pyarrow_table().to_pylist())
+    assert {name for name, _ in FACT_COLUMNS} <= rows[0].keys()
+
+
+def logged(log: Shop, found: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of a changelog that has come to each change once.
+
+    Args:
+        log: the database and its tables.
+        found: reads the rows of `a`.
+    """
     log.run(TABLES)
     log.deliver()
     log.run(ROWS + "TRUNCATE pairs; INSERT INTO pairs VALUES (5, 'e', 5)")
@@ -91,11 +104,11 @@ def test_a_changelog_has_each_change_once(shop: Shop) -> None:
         "ALTER TABLE a ADD COLUMN city VARCHAR(20), RENAME COLUMN v TO word; INSERT INTO a (id, city) VALUES (7, 'x')"
     )
     log.deliver()
-    rows = DeltaTable(log.table("a")).to_pyarrow_table().to_pylist()
+    rows = found()
     assert [row["city"] for row in rows if row["id"] == 7] == ["x"]
     assert {row["__op"] for row in rows} == {"r", "c", "u", "d"}
-    assert {name for name, _ in FACT_COLUMNS} <= rows[0].keys()
     assert len({row["__position"] for row in rows}) == len(rows)
+    return rows
 
 
 def test_names_that_need_column_mapping(shop: Shop) -> None:

@@ -16,7 +16,7 @@ from cdckit.tables.target import BatchId
 from cdckit_iceberg.catalog import LakeCatalog
 from cdckit_iceberg.config import IcebergConfig
 from cdckit_iceberg.target import IcebergTarget
-from delta_sink.test_evolution import ALTER, NEW, OLD
+from delta_sink.test_evolution import ALTER, NEW, evolved
 
 
 def target_in(folder: Path, **options: Any) -> IcebergTarget:
@@ -35,14 +35,7 @@ def found(target: IcebergTarget) -> list[dict[str, Any]]:
 
 
 def changed(folder: Path, mode: EvolutionMode, *, mirror: bool = True) -> IcebergTarget:
-    """A table with two rows; of its source a column goes, one comes, one gets another name and a wider type."""
-    target = target_in(folder)
-    evolution = Evolution(target, Policy(mirror, Behavior(mode), told=True))
-    evolution.follow([("p1", OLD)])
-    rows = pa.table({"id": pa.array([1, 2], pa.int32()), "v": pa.array([5, None], pa.int32()), "w": ["a", "b"]})
-    target.append(rows, BatchId("p/g", 1))
-    evolution.follow([("p3", NEW)], [ALTER])
-    return target
+    return evolved(target_in(folder), Policy(mirror, Behavior(mode), told=True))
 
 
 @pytest.mark.parametrize("mode", ["evolve", "try_evolve"])

@@ -19,8 +19,8 @@ from testkit.servers.mysql import MySQLServer
 Row = dict[str, Any]
 
 
-def own_options(server: MySQLServer, shop: str, state: object, **options: object) -> dict[str, str]:
-    """The options of a query over a database's tables."""
+def source_options(server: MySQLServer, shop: str, server_id: int) -> dict[str, str]:
+    """Those of a database's source, by their full names."""
     return {
         "source.type": "mysql",
         "source.topic.prefix": shop,
@@ -28,12 +28,14 @@ def own_options(server: MySQLServer, shop: str, state: object, **options: object
         "source.database.port": str(server.port),
         "source.database.user": "dbz",
         "source.database.password": "dbz",
-        "source.database.server.id": "5702",
-        "source.database.include.list": shop,
-        "state": str(state),
-        "parallelism": "2",
-        **{name: str(value) for name, value in options.items()},
+        "source.database.server.id": str(server_id),
     }
+
+
+def own_options(server: MySQLServer, shop: str, state: object, **options: object) -> dict[str, str]:
+    """The options of a query over a database's tables."""
+    own = {"source.database.include.list": shop, "state": state, "parallelism": 2, **options}
+    return source_options(server, shop, 5702) | {name: str(value) for name, value in own.items()}
 
 
 def read_rows(options: Mapping[str, str]) -> list[Row]:

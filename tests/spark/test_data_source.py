@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from cdckit.spark import CdckitDataSource
+from spark.own_rows import source_options
 from testkit.servers.mysql import MySQLServer
 
 pytestmark = pytest.mark.spark
@@ -35,14 +36,7 @@ def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
 
 def options(server: MySQLServer, shop: str) -> dict[str, str]:
     """A source's options by their full names."""
-    return {
-        "source.type": "mysql",
-        "source.topic.prefix": shop,
-        "source.database.hostname": server.host,
-        "source.database.port": str(server.port),
-        "source.database.user": "dbz",
-        "source.database.password": "dbz",
-        "source.database.server.id": "5701",
+    return source_options(server, shop, 5701) | {
         "source.table.include.list": f"{shop}.items",
         "source.include.schema.changes": "false",
         "source.decimal.handling.mode": "string",

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
 from cdckit_spark.sink import LakeSink
 from spark.lake import at_source, mirrored
+from testkit.background import repeated
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 
@@ -40,29 +40,20 @@ def shop(mysql_server: MySQLServer, unique_name: str) -> str:
     return unique_name
 
 
-@contextmanager
-def _writes(server: MySQLServer, shop: str) -> Iterator[None]:
+def _writes(server: MySQLServer, shop: str) -> AbstractContextManager[None]:
     """Changes of all tables, all the time."""
-    done = threading.Event()
+    numbers = count(1)
 
     def write() -> None:
-        number = 0
-        while not done.wait(0.02):
-            number += 1
-            server.run_sql(
-                f"USE {shop}; UPDATE a SET v = 'w{number}' WHERE id % 37 = {number % 37};"
-                f"DELETE FROM a WHERE id = {number};"
-                f"INSERT INTO a VALUES ({1000 + number}, 'new'); UPDATE a SET id = -id WHERE id = {400 - number};"
-                f"UPDATE b SET x = x + 1000 WHERE v = {number * 3}; INSERT INTO d VALUES ({number});"
-            )
+        number = next(numbers)
+        server.run_sql(
+            f"USE {shop}; UPDATE a SET v = 'w{number}' WHERE id % 37 = {number % 37};"
+            f"DELETE FROM a WHERE id = {number};"
+            f"INSERT INTO a VALUES ({1000 + number}, 'new'); UPDATE a SET id = -id WHERE id = {400 - number};"
+            f"UPDATE b SET x = x + 1000 WHERE v = {number * 3}; INSERT INTO d VALUES ({number});"
+        )
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        yield
-    finally:
-        done.set()
-        writer.join()
+    return repeated(write, 0.02)
 
 
 def _pipeline(folder: Path, server: MySQLServer, shop: str, sink: dict[str, Any], **options: Any) -> Pipeline:
