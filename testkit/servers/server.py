@@ -105,8 +105,12 @@ class Server(ABC):
             self._process.wait()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send the running server a signal: SIGSTOP makes it hang, SIGCONT go on."""
-        if (pid := self.pid) is not None:
+        """Send the running server a signal: SIGSTOP makes it hang, all of it by when this returns, SIGCONT go on."""
+        if (pid := self.pid) is None:
+            return
+        if number is signal.SIGSTOP:
+            process.halt(pid)
+        else:
             os.kill(pid, number)
 
     def restart(self, **options: Option) -> Self:

@@ -17,6 +17,7 @@ from cdckit.api.source import Source
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.spark.checkpoints import writing_to
 from cdckit.engine.spark.datasource import bound_to
 from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.failures import behind
@@ -127,10 +128,12 @@ class PipelineQuery:
             .option("checkpointLocation", location(self.checkpoint))
         )
         if ends and LIMITED:
-            return writer.trigger(availableNow=True).start()
-        # A release without limits takes `availableNow` for one batch: the query is stopped at its end instead.
-        interval_ms = 0 if ends else self.delivery.interval_ms
-        return writer.trigger(processingTime=f"{interval_ms} milliseconds").start()
+            writer = writer.trigger(availableNow=True)
+        else:
+            # A release without limits takes `availableNow` for one batch: the query is stopped at its end instead.
+            writer = writer.trigger(processingTime=f"{0 if ends else self.delivery.interval_ms} milliseconds")
+        with writing_to(self.session, self.checkpoint):
+            return writer.start()
 
     @property
     def _at_end(self) -> bool:
