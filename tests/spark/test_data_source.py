@@ -105,6 +105,17 @@ def test_the_example_goes_on_where_it_stopped(
     ]  # fmt: skip
 
 
+def test_a_process_of_a_query_does_without_what_reads_pipeline_files() -> None:
+    """Each query starts some, and waits for them."""
+    program = (
+        "import sys, cdckit.engine.spark.datasource\n"
+        "print([name for name in ('cdckit.engine.config.loading', 'cdckit.engine.config.requirements', 'yaml') "
+        "if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
 def _run_example(pipeline: Path, output: Path) -> int:
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     run = subprocess.run([sys.executable, EXAMPLE, pipeline, output], env=environment, check=False)
