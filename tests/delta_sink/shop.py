@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from histories.rows import Row, Types, at_source, columns_of, difference, keys_of
-from histories.sinks import DeltaChangelog, DeltaMirror, IcebergChangelog, IcebergMirror, LoggedRows, MirroredRows
+from histories.sinks import (
+    DeltaChangelog,
+    DeltaMirror,
+    DeltaVersions,
+    IcebergChangelog,
+    IcebergMirror,
+    IcebergVersions,
+    LoggedRows,
+    MirroredRows,
+)
 from testkit.proven import proven
 from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql_family import SQLServer
@@ -94,6 +103,8 @@ class Shop:
     def lake(self) -> MirroredRows | LoggedRows:
         """What reads the tables."""
         place = self.folder, self.name, self.name
+        if self.mode == "history":
+            return IcebergVersions(*place) if self.format == "iceberg" else DeltaVersions(*place)
         if self.mode == "mirror":
             return IcebergMirror(*place) if self.format == "iceberg" else DeltaMirror(*place)
         keys = partial(keys_of, self.server, self.name)

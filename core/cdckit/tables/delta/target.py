@@ -15,13 +15,14 @@ from deltalake import DeltaTable, Schema, write_deltalake
 from cdckit.errors import SinkError
 from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.delta.merging import committed_as, exchanged, merged
-from cdckit.tables.delta.sql import any_of, one_of
+from cdckit.tables.delta.sql import any_of, one_of, quoted
 from cdckit.tables.delta.version import DeltaVersion, at_batch
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.lake.arrow_types import arrow_schema, type_text
 from cdckit.tables.lake.rewriting import Rewriting
 from cdckit.tables.lake.spilled_rows import SpilledRows
 from cdckit.tables.lake.target import OURS, LakeTarget, Merge, Rows
+from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import TOPIC, BatchId, Columns, Step
 
@@ -197,6 +198,11 @@ class DeltaTarget(LakeTarget):
     def candidates(self, names: Iterable[str], column: str, values: Collection[Any]) -> Iterator[pa.RecordBatch]:
         """Some columns of the rows in which a column has one of some values; of all where there are many values."""
         return DeltaVersion(self.table).scan(names, one_of(column, values))
+
+    def without_end(self, column: str | None = None, values: Collection[Any] = ()) -> Iterator[pa.RecordBatch]:
+        """The versions of a history that have no end, in which a column has one of some values."""
+        wanted = "true" if column is None else one_of(column, values)
+        return DeltaVersion(self.table).scan(self.schema().names, f"{quoted(END)} is null and {wanted}")
 
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""

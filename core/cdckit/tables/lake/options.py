@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, NonNegativeInt, PositiveInt, SecretStr
+from pydantic import AfterValidator, BeforeValidator, NonNegativeInt, PositiveInt, SecretStr, model_validator
 
 from cdckit.tables.documents import parse_columns
 from cdckit.tables.options import TableOptions
@@ -49,3 +49,11 @@ class LakeOptions(TableOptions):
     """
     tables_parallel: PositiveInt = 4
     """How many tables are written at the same time."""
+
+    @model_validator(mode="after")
+    def _check_waiting(self) -> Self:
+        if self.mode == "history" and self.mirror_apply_interval_ms:
+            raise ValueError(
+                "'mirror.apply.interval.ms' is for 'mode: mirror': 'commit.interval.ms' gathers changes of a history"
+            )
+        return self
