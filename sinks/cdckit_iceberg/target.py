@@ -27,6 +27,7 @@ from cdckit_iceberg.changing import KeyChanges, PlaceChanges, Ranges, Removal, h
 from cdckit_iceberg.files import FileWriter, batches_of
 from cdckit_iceberg.maintenance import compact, expire
 from cdckit_iceberg.partitions import partition_spec, unused
+from cdckit_iceberg.sorting import sort_order
 from cdckit_iceberg.types import iceberg_schema
 from cdckit_iceberg.version import APPLICATION, BATCH, IcebergVersion, arrow_schema_of, last_before
 
@@ -139,6 +140,7 @@ class IcebergTarget(LakeTarget):
                 self.identifier,
                 schema,
                 partition_spec=spec,
+                sort_order=sort_order(schema, self._catalog.config.clustered),
                 properties={**self._catalog.table_properties, **properties},
             )
         except TableAlreadyExistsError:

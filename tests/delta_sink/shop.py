@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ class Shop:
         folder: of the pipeline's files.
         mode: what the tables are.
         format: the sink that keeps them.
+        sink: the sink's options besides.
     """
 
     server: SQLServer
@@ -42,6 +43,11 @@ class Shop:
     folder: Path
     mode: str = "mirror"
     format: str = "delta"
+    sink: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_sink(self, mode: str, options: Mapping[str, Any]) -> Shop:
+        """The same database in other tables."""
+        return replace(self, mode=mode, sink=options)
 
     def make(self, script: str = "") -> None:
         """Makes the database and runs SQL in it."""
@@ -65,7 +71,7 @@ class Shop:
             bigint_unsigned_handling_mode="precise",
             **source,
         )
-        return Pipeline(self.folder, options, {**self.lake.options, **(sink or {})}, {"name": self.name})
+        return Pipeline(self.folder, options, {**self.lake.options, **self.sink, **(sink or {})}, {"name": self.name})
 
     def deliver(self, sink: dict[str, Any] | None = None) -> Ended:
         """Runs up to the log's end."""
