@@ -37,6 +37,10 @@ def test_tables_are_read_again(history: Shop, spills: bool, monkeypatch: pytest.
     versions.reading_again_makes_no_versions(history)
 
 
+def test_tables_that_took_others_rows(history: Shop) -> None:
+    versions.tables_that_took_others_rows(history)
+
+
 def test_whole_tables_end(history: Shop) -> None:
     versions.whole_tables_end(history)
 

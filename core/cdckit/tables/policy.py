@@ -35,7 +35,7 @@ class Policy:
         accept = f"`cdc schema accept FILE --table {source}`"
         if self.behavior.mode == "exception":
             return f"schema.evolution is 'exception': {accept} has the table follow this once"
-        if self.mirror and self.told and not self.keeps:
+        if self.mirror and self.told:
             return (
                 f"`cdc resnapshot FILE --table {source}` reads the table anew; if it is gone by now, {accept} goes on"
             )
