@@ -55,6 +55,12 @@ class LakeConfig(TableOptions):
             )
         return self
 
+    def not_on_spark(self) -> dict[str, str]:
+        """Histories."""
+        if self.mode != "history":
+            return {}
+        return {"mode": "'history' is kept by the sinks 'delta' and 'iceberg', with 'runner: direct' (--runner direct)"}
+
     def dataset(self, name: str) -> Dataset:
         """The topic's table."""
         if self.place is None:

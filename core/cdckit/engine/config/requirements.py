@@ -30,6 +30,10 @@ _MIRRORS = (
 _WAITING = "to quarantine with quarantine.later.changes: wait, so that a replay mends them, or "
 
 
+_EQUAL = ("mirror", "history")
+"""The modes of tables that cannot lack a change."""
+
+
 def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
     """What keeps the pipeline from running here, a sentence each."""
     problems: list[str] = []
@@ -76,7 +80,7 @@ def _tables_on_direct(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 def _mirrors(pipeline: ResolvedPipeline) -> list[str]:
     """A mirror may lack a row only where all later changes of the row wait for it."""
     tolerance, name = pipeline.errors.tolerance, pipeline.sink.registration.name
-    if tolerance == "none" or pipeline.errors.waits or getattr(pipeline.sink.config, "mode", "") != "mirror":
+    if tolerance == "none" or pipeline.errors.waits or getattr(pipeline.sink.config, "mode", "") not in _EQUAL:
         return []
     return [_MIRRORS.format(tolerance, name, _WAITING)]
 
