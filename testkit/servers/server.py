@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
@@ -92,6 +93,12 @@ class Server(ABC):
             self._lay_out(self.datadir)
             self._launch_on_free_port()
         return self
+
+    def revive(self) -> None:
+        """Start the server again where it has died, and warn: what comes next is not to fail for it."""
+        if self._process is not None and self.pid is None:
+            warnings.warn(f"{type(self).__name__} had died: {process.tail(self.errlog)}", stacklevel=2)
+            self._launch()
 
     def stop(self) -> None:
         """Shut the server down in order; its data stay."""
