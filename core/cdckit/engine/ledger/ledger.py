@@ -173,7 +173,7 @@ class Ledger:
                 lost = table.form.lost(form)
                 table.spoil(f"its definition changed at position {rows.position}: {lost} went or became otherwise")
                 return
-            if len(table.form.columns) != len(form.columns):
+            if [*table.form.columns] != [*form.columns]:
                 befores, afters = self._in_form(table.form, rows)
         if run.op == "u" and len(befores) != len(afters):
             table.spoil(f"an update at position {rows.position} or behind it does not tell the row before")
@@ -181,7 +181,7 @@ class Ledger:
         table.take(afters, befores)
 
     def _in_form(self, form: RowForm, rows: _Rows) -> tuple[list[bytes], list[bytes]]:
-        """The hashes of rows that have more columns than those that are added up."""
+        """The hashes of rows that have more columns than those that are added up, or have them in another order."""
         assert self._rows is not None
         events = list(self._rows.rows_of(rows.run, rows.written))
         befores, afters = (
