@@ -1,4 +1,7 @@
-"""`tail: direct`: Spark has snapshots and backlogs, a direct process beside the driver the tail."""
+"""`tail: direct`: Spark has snapshots and backlogs, a direct process beside the driver the tail.
+
+Tables do not change while their snapshot is read, so that every change has an event behind its row.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +71,7 @@ def test_a_snapshot_a_backlog_and_the_tail_are_each_told_once(
     known = shop.journal.lengths()
     with pipeline.running() as process:
         process.wait_until(lambda: SNAPSHOT in process.log, "the snapshot", SECONDS)
+        await_tail(process)
         _in_turn(shop, writer, process, target)
     assert pipeline.run("--once", seconds=SECONDS).code == 0
     assert_each_once(target.delivered(), shop.journal, defaultdict(int, known))
@@ -82,9 +86,16 @@ def test_a_snapshot_begins_while_spark_starts(shop: Shop, tmp_path: Path) -> Non
     with pipeline.running() as process:
         process.wait_until(lambda: BESIDE in process.log and target.size() > 0, "the first rows", SECONDS)
         assert SNAPSHOT not in process.log
+        process.wait_until(lambda: is_past_snapshot(pipeline), "the last ones", SECONDS)
         _in_turn(shop, writer, process, target)
     assert pipeline.run("--once", seconds=SECONDS).code == 0
     assert_each_once(target.delivered(), shop.journal, defaultdict(int, known))
+
+
+def is_past_snapshot(pipeline: Pipeline) -> bool:
+    """Whether the log comes next."""
+    offset = pipeline.offset()
+    return offset is not None and not offset.get("snapshot")
 
 
 def _in_turn(shop: Shop, writer: ShopWriter, process: Running, target: Target) -> None:
@@ -111,6 +122,7 @@ def test_kills_at_the_switches_lose_nothing(
     pipeline = shop.pipeline(tmp_path, target, **{"snapshot.batch.rows": 100})
     writer = ShopWriter(shop.server, shop.name, shop.journal, seed, accounts=1000, pause=0.01)
     known = shop.journal.lengths()
+    assert pipeline.run("--once", seconds=SECONDS).code == 0
     switches = ["to Spark", "back"] * (10 if nightly else 1)
     chance.shuffle(switches)
     with writer:
