@@ -13,7 +13,7 @@ from testkit.writers import Writer
 
 BESIDE, SNAPSHOT = "starting Spark beside the direct process", "Spark reads the snapshot"
 BACKLOG, BACK = "behind: Spark goes on", "Spark has caught up"
-SECONDS = 240.0
+SECONDS = 400.0
 OPTIONS: dict[str, Any] = {
     "runner": "spark",
     "tail": "direct",
