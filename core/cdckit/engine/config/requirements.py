@@ -9,6 +9,7 @@ from cdckit.api.sink import TableSink
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.config.tail import beyond_tail
 from cdckit.engine.ledger.requirements import unmet as ledger_unmet
 from cdckit.engine.lineage.transport import require_lineage
 from cdckit.engine.spark.release import installed, refused
@@ -62,6 +63,7 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             problems += _tolerance_on_spark(pipeline, made_by)
             problems += _direct_tables(pipeline, made_by)
         if component is pipeline.sink:
+            problems += beyond_tail(pipeline, made_by)
             problems += ledger_unmet(pipeline, made_by)
         if pipeline.runner == "direct" and component is pipeline.sink:
             problems += _tables_on_direct(pipeline, made_by)
@@ -153,4 +155,5 @@ def _components(pipeline: ResolvedPipeline) -> list[Component]:
     steps = [part for step in pipeline.transforms for part in (step.transform, step.predicate) if part is not None]
     serializers = (pipeline.serializer, pipeline.key_serializer, pipeline.header_serializer)
     written_by = (part for part in serializers if part is not None)
-    return [pipeline.source, pipeline.store, *steps, *written_by, pipeline.sink]
+    tail = [] if pipeline.tail_sink is None else [pipeline.tail_sink]
+    return [pipeline.source, pipeline.store, *steps, *written_by, *tail, pipeline.sink]

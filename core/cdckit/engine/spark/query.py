@@ -91,6 +91,7 @@ class PipelineQuery:
         self._planned_before = planned_batch(checkpoint)
         self._delivered: dict[int, int] = {}
         self._in_hand: int | None = None
+        self._begun: int | None = None
         self._refusing = False
         self._fault: Exception | None = None
 
@@ -117,6 +118,12 @@ class PipelineQuery:
         self._tell()
         if failure is not None:
             self._raise(failure, stopping)
+
+    @property
+    def settled(self) -> bool:
+        """Whether Spark has noted every batch as done that it had begun, in earlier runs, too."""
+        begun = max(-1 if batch is None else batch for batch in (self._begun, self._planned_before))
+        return begun <= (-1 if self.committed is None else self.committed.number)
 
     def _start(self, once: bool) -> StreamingQuery:
         ends = once or not self.source.streams
@@ -158,7 +165,8 @@ class PipelineQuery:
         if self._refusing:
             # An error is the one way by which `foreachBatch` can keep Spark from noting a batch as done.
             raise _RefusedError
-        self._in_hand, ledger = batch, self.delivery.ledger
+        self._in_hand = self._begun = batch
+        ledger = self.delivery.ledger
         try:
             if ledger is not None:
                 ledger.begins(batch)
