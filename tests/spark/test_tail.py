@@ -27,8 +27,8 @@ from testkit.writers import ShopWriter
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
-MANY = 110_000
-"""More rows than a direct process takes of a snapshot at a time."""
+MANY = 160_000
+"""More rows than a direct process takes of a snapshot at a time, also by an estimate of InnoDB's."""
 BURST = 5_000
 
 
