@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from cdckit.api.record import Offset
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import SourceContext
 from cdckit.api.state_store import Json, StateStore
 from cdckit.engine.pipeline import make_source
@@ -26,11 +27,15 @@ from cdckit.engine.spark.hadoop import HadoopFolder
 from cdckit.engine.spark.inbox import Address, host_of
 from cdckit.engine.spark.java import require_java
 from cdckit.engine.spark.job import MAX_BYTES, Job
+from cdckit.engine.spark.kept_batches import FOLDER as KEPT
+from cdckit.engine.spark.kept_inbox import KeptInbox
 from cdckit.engine.spark.notices import QueryNotices
 from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
 from cdckit.engine.spark.relay import Relay
+from cdckit.engine.spark.sent_signals import ASKED as SENT, signals_of
 from cdckit.engine.spark.session import refuse_speculation, start_session
+from cdckit.engine.spark.snapshot_notifications import ASKED as NOTIFICATIONS, SnapshotNotifications
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.ledger_file import kept_in
 from cdckit.engine.state.offset_owner import leave_to_state
@@ -104,13 +109,19 @@ class SparkRunner(Runner):
         # Behind the query's end: the direct runner, `cdc status` and commands find the offset in the store.
         stack.callback(self._take_back, place)
         self.notices.started(self.name, kept.offset)
-        told = QueryNotices(self.notices, self.figures.pace, None if self.lineage is None else self.lineage.writes)
+        notifications = SnapshotNotifications(self.pipeline, self.notices)
+        told = QueryNotices(
+            notifications.notices, self.figures.pace, None if self.lineage is None else self.lineage.writes
+        )
         answers: dict[str, Callable[..., Any]] = {
             "parallelism": lambda: parallelism_of(session),
             "copy": lambda: self._copy(place),
         }
         if ledger is not None:
             answers["ledger"] = ledger.inbox.planned
+        in_order = self.pipeline.source_config.reads_in_order
+        answers[SENT] = signals_of(self.pipeline)
+        answers[NOTIFICATIONS] = partial(_notified, told, notifications)
         relay = Relay(told, answers)
         stack.callback(relay.close)
         job = Job(
@@ -129,6 +140,9 @@ class SparkRunner(Runner):
             marks=delivery.marks,
             faults=faults,
             ledger=None if ledger is None else ledger.inbox.address,
+            in_order=in_order,
+            besides=True,
+            kept=self._kept_inbox(session, stack) if in_order else None,
             spools=(session.sparkContext.master or "").startswith("local"),
         )
         source = make_source(self.pipeline)
@@ -143,6 +157,15 @@ class SparkRunner(Runner):
         if self.pipeline.errors.tolerance == "none":
             return None
         inbox = FaultInbox(self.pipeline, self.figures.faults, host_of(session))
+        stack.callback(inbox.close)
+        return inbox.address
+
+    def _kept_inbox(self, session: SparkSession, stack: ExitStack) -> Address | None:
+        """Where tasks on other machines find what the planner has read; None where they find the files."""
+        host = host_of(session)
+        if host is None:
+            return None
+        inbox = KeptInbox(self.pipeline.folder / KEPT, host)
         stack.callback(inbox.close)
         return inbox.address
 
@@ -267,3 +290,9 @@ class SparkRunner(Runner):
             open_state(StatePlace.of(self.pipeline), place).close()
         except StateError as error:
             log.warning("%s", error)
+
+
+def _notified(told: QueryNotices, notifications: SnapshotNotifications, end: Offset) -> Sequence[Record]:
+    """The notifications of what is committed up to `end`."""
+    told.told_of(end)
+    return notifications.take()
