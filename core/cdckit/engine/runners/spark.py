@@ -295,4 +295,4 @@ class SparkRunner(Runner):
 def _notified(told: QueryNotices, notifications: SnapshotNotifications, end: Offset) -> Sequence[Record]:
     """The notifications of what is committed up to `end`."""
     told.told_of(end)
-    return notifications.take()
+    return told.between(notifications.take)
