@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
 from mysql.signalling import SIGNALS
 from spark.lake import at_source, mirrored
-from spark.test_runner import wait_for
+from spark.test_runner import wait_for as wait
 from testkit.running import Pipeline, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
 
@@ -29,6 +30,9 @@ TABLES = f"""
 CREATE TABLE t (id INT PRIMARY KEY, v INT); CREATE TABLE u (id INT PRIMARY KEY, v INT);
 INSERT INTO t VALUES {ROWS}; INSERT INTO u VALUES (1, 1); {SIGNALS}
 """
+
+
+wait_for = partial(wait, seconds=240)
 
 
 @pytest.fixture
