@@ -1,125 +1,106 @@
 """What a pipeline's ledger costs: `python -m benchmarks.ledger`.
 
-The same batches of a real server are encoded over and over, without the ledger and with it in turn, in one process: the
-least of many rounds hardly moves, whatever else the machine does. What it adds is set against a whole run's cost.
+Whole runs from MySQL into a file or topic, without the ledger and with it in turn, in children of one process that has
+cdckit loaded (`benchmarks/warm.py`); what a start without events takes is taken off both. Seconds of CPU move with what
+else the machine does, so that many rounds are needed; with `--instructions` that process runs in Valgrind, which counts
+what it executes.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
+import statistics
+import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
-from benchmarks import workload
-from cdckit.api.messages import Messages
-from cdckit.api.record import Batch
-from cdckit.api.source import SourceContext
-from cdckit.api.struct import TemplateStruct
-from cdckit.engine.config.loading import load_pipeline
-from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.ledger.keeper import ledger_of
-from cdckit.engine.pipeline import Encoder, make_encoder, make_source
-from cdckit.engine.runners.garbage import spare_collections
-from cdckit.engine.state.sqlite import SqliteStateStore
-from testkit.running import create_reader, source_of
+from benchmarks.measured import Measured
+from benchmarks.pipelines import PASSWORD, USER, Cdckit, Options
+from benchmarks.targets import FileTarget, KafkaTarget, Target
+from benchmarks.throughput import SNAPSHOT, Bench, CatchUp
+from benchmarks.usage import Usage
+from benchmarks.warmed import Warm
+from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
 
-_WHOLE = {"snapshot": 7.2, "stream, 100 rows a statement": 7.3, "stream, one row a transaction": 35.0}
-"""The least that a whole run to a file takes an event, in µs: docs/benchmarks.md."""
+ROUNDS = 7
+_KINDS = (True, False)
+"""Starts with a snapshot, and from a saved offset."""
+_RARELY: Options = (("offset.flush.interval.ms", "3600000"),)
+"""In Valgrind a run takes minutes, which would be counted as saves for each second of them."""
+_SETTINGS: dict[str, Options] = {"without": (), "with": (("ledger", "true"),)}
 
 
-def _batches(server: MySQLServer, folder: Path, rows: int) -> tuple[ResolvedPipeline, dict[str, list[Batch]]]:
-    """What a pipeline reads of each scenario."""
-    content = {
-        "runner": "direct",
-        "ledger": True,
-        "state": str(folder / "state"),
-        "serializer": {"schemas.enable": False},
-        "source": source_of(server, workload.DATABASE),
-        "sink": {"type": "file", "path": "/dev/null"},
-    }
-    (folder / "pipeline.json").write_text(json.dumps(content))
-    workload.create(server)
-    workload.write(server, workload.inserts(0, rows, 500))
-    pipeline = load_pipeline(folder / "pipeline.json")
-    with closing(SqliteStateStore(folder / "read")) as state, closing(make_source(pipeline)) as source:
-        source.open(SourceContext(pipeline.name, state))
-        found: dict[str, list[Batch]] = {}
-        offset = source.initial_offset()
-        for scenario, statements in (
-            ("snapshot", ()),
-            ("stream, 100 rows a statement", workload.bulk("t", rows, rows * 4 // 5, rows // 5)),
-            ("stream, one row a transaction", workload.inserts(3 * rows, rows // 5, 1)),
-        ):
-            workload.write(server, statements)
-            end = source.latest_offset(offset)
-            found[scenario] = [batch for split in source.plan(offset, end) for batch in source.read(split)]
-            offset = end
-        return pipeline, found
+def measured(
+    warm: Warm, target: Target, folder: Path, scale: float, *, rounds: int, counted: bool
+) -> Iterator[Measured]:
+    """What MySQL's snapshot and streams take; a system's name says whether it has a ledger."""
+
+    def system(name: str, which: str) -> Cdckit:
+        return Cdckit(f"{which}-{name}", target, settings=(*_SETTINGS[which], *(_RARELY if counted else ())))
+
+    with MySQLServer() as server:
+        server.create_user(USER, PASSWORD)
+        Bench(server, [CatchUp(system("loading", which), warm.load) for which in _SETTINGS], folder, starts=1)
+        turns = [CatchUp(system(str(turn), which), warm.run) for turn in range(rounds) for which in _SETTINGS]
+        bench = Bench(server, turns, folder, starts=1 if counted else 3)
+        yield from bench.snapshot(int(100_000 * scale))
+        yield from bench.bulk(int(80_000 * scale), int(20_000 * scale))
+        yield from bench.single(int(20_000 * scale))
 
 
-def _taken(pipeline: ResolvedPipeline, folder: Path, batches: Sequence[Batch], *, kept: bool) -> float:
-    """Seconds of CPU that one round takes."""
-    encoder = make_encoder(pipeline)
-    for record in (record for batch in batches for record in batch.records):
-        if isinstance(record.value, TemplateStruct):
-            record.value.template.derived = None  # in a run, each is new
-    with closing(SqliteStateStore(folder / "sums")) as state:
-        take: Callable[[Messages], None] = _nothing
-        took: Callable[[Batch], None] = _nothing
-        if kept:
-            ledger = ledger_of(pipeline, encoder, state)
-            take, took = ledger.take, ledger.took
-        begun = time.process_time()
-        _round(encoder, batches, take, took)
-        return time.process_time() - begun
+def _cpu(used: Usage) -> float:
+    return used.cpu
 
 
-def _round(
-    encoder: Encoder, batches: Sequence[Batch], take: Callable[[Messages], None], took: Callable[[Batch], None]
-) -> None:
-    for batch in batches:
-        for messages in encoder.portions(batch.records):
-            take(messages)
-        took(batch)
-
-
-def _nothing(_: object) -> None:
-    """Without the ledger."""
+def compared(found: Sequence[Measured], unit: str) -> Table:
+    """The least and the median without the ledger and with it, and what it adds of a run."""
+    # A start is the same for both, but for what it happens to wait for: of all starts the least one is taken off.
+    least = {kind: min((one.start for one in found if (one.scenario == SNAPSHOT) is kind), key=_cpu) for kind in _KINDS}
+    found = [replace(one, start=least[one.scenario == SNAPSHOT]) for one in found]
+    costs: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for one in found:
+        costs[one.scenario][one.system.partition("-")[0]].append(one.cpu_us)
+    table = Table(title=f"{unit} an event", box=SIMPLE_HEAD)
+    for column in ("scenario", "without: least", "median", "with: least", "median", "least", "median"):
+        table.add_column(column, justify="left" if column == "scenario" else "right")
+    for scenario, (before, after) in ((name, each.values()) for name, each in costs.items()):
+        pairs = [(min(before), min(after)), (statistics.median(before), statistics.median(after))]
+        figures = [f"{value:,.2f}" for column in zip(*pairs, strict=True) for value in column]
+        table.add_row(scenario, *figures, *(f"{with_it / alone - 1:+.1%}" for alone, with_it in pairs))
+    return table
 
 
 @click.command()
-@click.option("--rows", default=20_000, help="How many rows the table has; as many events come.")
-@click.option("--rounds", default=15, help="How often each is done.")
-def main(rows: int, rounds: int) -> None:
-    """Measures what the ledger adds to an event."""
+@click.option("--rounds", type=int, help=f"How often each does the work ({ROUNDS}; where counted, once).")
+@click.option("--scale", default=1.0, help="Multiplies the number of rows: 100,000, 100,000, and 20,000 alone.")
+@click.option("--instructions", "counted", is_flag=True, help="Count instructions (needs Valgrind), not seconds.")
+@click.option("--sink", type=click.Choice(["file", "kafka"]), default="file", help="Where messages go.")
+def main(rounds: int | None, scale: float, counted: bool, sink: str) -> None:
+    """Measures what the ledger adds to an event of MySQL, as messages in JSON."""
     folder = Path(tempfile.mkdtemp(prefix="cdckit-ledger-"))
-    try:
-        with MySQLServer() as server:
-            create_reader(server)
-            pipeline, scenarios = _batches(server, folder, rows)
-        spare_collections()
-        for scenario, batches in scenarios.items():
-            events = sum(len(batch.records) for batch in batches)
-            taken: dict[bool, list[float]] = {False: [], True: []}
-            for _ in range(rounds):
-                for kept, found in taken.items():
-                    found.append(_taken(pipeline, folder, batches, kept=kept))
-            before, after = (min(found) / events * 1e6 for found in taken.values())
-            whole = _WHOLE[scenario]
-            print(
-                f"{scenario:<30} {events:>7,} events  encoding {before:5.2f} µs, with the ledger {after:5.2f} µs: "
-                f"{after - before:+5.2f} µs, {(after - before) / whole:+.1%} of {whole} µs",
-                flush=True,
-            )
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    console = Console(width=120)
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        target: Target = FileTarget()
+        if sink == "kafka":
+            target = stack.enter_context(closing(KafkaTarget(stack.enter_context(KafkaBroker()))))
+        warm = stack.enter_context(Warm(sys.executable, folder, counted=counted))
+        found = []
+        times = rounds or (1 if counted else ROUNDS)
+        for one in measured(warm, target, folder / "runs", scale, rounds=times, counted=counted):
+            console.print(f"[dim]{one.scenario}, {one.system}: {one.cpu_us:,.2f}[/]")
+            found.append(one)
+        console.print(compared(found, "Instructions" if counted else "CPU µs"))
 
 
 if __name__ == "__main__":

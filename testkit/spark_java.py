@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-_COMPILER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn400m -XX:MetaspaceSize=256m"
+_CODE_CACHE = "-XX:ReservedCodeCacheSize=240m"
+"""The simple compiler alone has 48 MB, which a session of many tests fills: Java then looks all the time for code to
+throw away, and compiles it again."""
+_PROCESSES = "-Djdk.lang.Process.launchMechanism=VFORK"
+"""Hadoop starts one for each file that it makes."""
+_COMPILER = f"-XX:TieredStopAtLevel=1 {_CODE_CACHE} -XX:+UseSerialGC -Xmn400m -XX:MetaspaceSize=256m {_PROCESSES}"
 _ROOT = Path(__file__).parents[1]
 _ARCHIVE = _ROOT / ".pytest_cache" / "d" / f"spark-{version('pyspark')}-classes" / "classes.jsa"
 

@@ -155,6 +155,7 @@ def unique_name() -> str:
 @pytest.fixture
 def database(db_server: SQLServer, unique_name: str) -> Iterator[str]:
     """Name of an empty utf8mb4 database on ``db_server``, dropped after the test."""
+    db_server.revive()
     db_server.execute(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4")
     yield unique_name
     db_server.execute(f"DROP DATABASE IF EXISTS {unique_name}")

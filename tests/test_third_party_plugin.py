@@ -345,9 +345,9 @@ def _sql(project: Project, statement: str, *values: object) -> None:
 
 
 def _told(project: Project) -> list[tuple[str, int, str | None]]:
-    """The changes in the file: operation, key and city."""
-    lines = (project.folder / "out.jsonl").read_text().splitlines()
-    changes = [json.loads(line) for line in lines]
+    """The changes in the file: operation, key and city; of a line that is being written nothing."""
+    whole, _, _ = (project.folder / "out.jsonl").read_text().rpartition("\n")
+    changes = [json.loads(line) for line in whole.splitlines()]
     return [(c["value"]["op"], c["key"]["id"], (c["value"]["after"] or {}).get("city")) for c in changes if c["value"]]
 
 
@@ -362,10 +362,22 @@ CHANGED = [("u", 3, "Wien"), ("d", 4, None), ("c", 77, "Linz")]
 
 @pytest.mark.parametrize("runner", ["direct", pytest.param("spark", marks=pytest.mark.spark)])
 def test_a_database_source_has_a_snapshot_and_a_log_on_either_runner(shop: Project, runner: str) -> None:
-    _ok(shop.cdc("run", "pipeline.yaml", "--once", "--runner", runner))
-    assert _told(shop) == [("r", number, "Graz") for number in range(10)]
-    _change_orders(shop)
-    _ok(shop.cdc("run", "pipeline.yaml", "--once", "--runner", runner))
+    with subprocess.Popen(
+        shop.command("run", "pipeline.yaml", "--runner", runner, "--set", "idle.wait.ms=100"),
+        cwd=shop.folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=_clean(),
+    ) as running:
+        try:
+            _until_told(shop, 10, running)
+            assert _told(shop) == [("r", number, "Graz") for number in range(10)]
+            _change_orders(shop)
+            _until_told(shop, 10 + len(CHANGED), running)
+        finally:
+            running.send_signal(signal.SIGTERM)
+            _, said = running.communicate()
+    assert running.returncode == 0, said
     assert _told(shop)[10:] == CHANGED
     _ok(shop.cdc("resnapshot", "pipeline.yaml", "--table", "main.orders"))
     _ok(shop.cdc("run", "pipeline.yaml", "--once", "--runner", "direct"))
@@ -417,8 +429,18 @@ def _ok(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def _clean() -> dict[str, str]:
-    """The environment's variables without what would lead Python to the checkout."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
+    """The environment's variables without what would lead Python to the checkout; how Java starts does not."""
+    kept = ("PYSPARK_SUBMIT_ARGS",)
+    return {
+        name: value for name, value in os.environ.items() if name in kept or not name.startswith(("PYTHON", "PYSPARK"))
+    }
+
+
+def _until_told(project: Project, count: int, running: subprocess.Popen[str]) -> None:
+    """Waits until so many changes are in the file; the test's own time limit ends it."""
+    while not (project.folder / "out.jsonl").exists() or len(_told(project)) < count:
+        assert running.poll() is None, running.stderr.read() if running.stderr else ""
+        time.sleep(0.1)
 
 
 def _until(project: Project, key: str, running: subprocess.Popen[str]) -> None:

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from cdckit import Dataset, FolderUrl, dataset_below
+from cdckit import Dataset, FolderUrl, NameList, dataset_below, split_names
+from cdckit.tables.delta.placing import Placing
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.lake.options import LakeOptions, Secret
 from cdckit.tables.options import plain_path
@@ -28,6 +29,15 @@ class DeltaConfig(LakeOptions):
     environment's.
     """
 
+    partition_by: NameList = ""
+    """The columns that new tables are partitioned by, as a list or with commas. A table is not partitioned by those
+    that it lacks.
+    """
+    table: dict[str, str] = Field(default_factory=dict)
+    """Properties of new tables, by Delta's names: `table.delta.deletedFileRetentionDuration: interval 3 days`,
+    `table.delta.logRetentionDuration` …
+    """
+
     def dataset(self, name: str) -> Dataset:
         """The topic's table."""
         return dataset_below(self.place, folder_name(name))
@@ -40,6 +50,11 @@ class DeltaConfig(LakeOptions):
     def place(self) -> str:
         """`path` without `file:`, which a folder may have or not."""
         return plain_path(self.path)
+
+    @property
+    def placing(self) -> Placing:
+        """How rows are put into files."""
+        return Placing(split_names(self.partition_by), split_names(self.cluster_by), self.table)
 
     @property
     def storage(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from cdckit_delta.config import DeltaConfig
 
 
 class DeltaSink(LakeSink):
-    """Keeps a changelog or a mirror of every table."""
+    """Keeps a changelog, a mirror or a history of every table."""
 
     faults = Faults((DeltaError,), passes, refuses_rows, reason)
 
@@ -31,7 +31,7 @@ class DeltaSink(LakeSink):
         return [check_place(config)]
 
     def _target(self, topic: str) -> DeltaTarget:
-        return DeltaTarget(self._options.place, self._options.storage, topic)
+        return DeltaTarget(self._options.place, self._options.storage, topic, self._options.placing)
 
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""

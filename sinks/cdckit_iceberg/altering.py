@@ -17,6 +17,7 @@ from pyiceberg.table.metadata import TableMetadata
 
 from cdckit import SinkError
 from cdckit.tables.lake.rewriting import Rewriting
+from cdckit_iceberg.sorting import unsort
 from cdckit_iceberg.types import iceberg_type, promotes
 
 
@@ -77,6 +78,7 @@ class Columns:
         """
         before = change.table_metadata.schema()
         self._check(change.table_metadata, target)
+        unsort(change, {field.field_id for field in before.fields if field.name not in self.kept})
         with change.update_schema(allow_incompatible_changes=True) as update:
             for field in before.fields:
                 if field.name not in self.kept:

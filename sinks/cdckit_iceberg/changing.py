@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -17,9 +18,10 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.types import BinaryType, DecimalType, IntegerType, LongType, PrimitiveType, StringType
 
+from cdckit.tables.lake.finder import Finder, whole
 from cdckit.tables.lake.folding import KEPT
-from cdckit.tables.lake.target import Merge
-from cdckit.tables.layout import OP, POSITION
+from cdckit.tables.lake.target import Ending, Merge
+from cdckit.tables.layout import END, FROM, OP, POSITION, TO
 from cdckit.tables.segments import Scope
 
 _ORDERED = (IntegerType, LongType, StringType, BinaryType, DecimalType)
@@ -60,48 +62,6 @@ class Ranges:
             return None
 
 
-class Finder:
-    """Finds keys in others.
-
-    Args:
-        keys: rows of different keys.
-        names: the columns that make the key.
-    """
-
-    def __init__(self, keys: pa.Table, names: Sequence[str]) -> None:
-        self._names = names
-        self._sets: list[pa.Array] = []
-        self._pairs: list[pa.Array] = []
-        numbers: pa.Array | None = None
-        for name in names:
-            values = _whole(keys.column(name))
-            self._sets.append(pc.unique(values))
-            numbers = self._paired(numbers, self._found(values, len(self._sets) - 1), learns=True)
-        self._rows = numbers
-
-    def rows(self, table: pa.Table) -> pa.Array:
-        """Of each row of a table the number of the one with its key; null where there is none."""
-        numbers: pa.Array | None = None
-        for at, name in enumerate(self._names):
-            numbers = self._paired(numbers, self._found(_whole(table.column(name)), at), at=at)
-        return pc.index_in(numbers, value_set=self._rows)
-
-    def _found(self, values: pa.Array, at: int) -> pa.Array:
-        return pc.index_in(values, value_set=self._sets[at]).cast(pa.int64())
-
-    def _paired(self, before: pa.Array | None, found: pa.Array, *, learns: bool = False, at: int = 0) -> pa.Array:
-        """One number for two: that of the pair among those of the keys, null where one of them is."""
-        if before is None:
-            return found
-        width = len(self._sets[len(self._pairs) + 1 if learns else at])
-        pairs = pc.add(pc.multiply(before, width), found)
-        if learns:
-            self._pairs.append(pc.unique(pairs))
-        known = self._pairs[-1 if learns else at - 1]
-        numbers = pc.index_in(pairs, value_set=known).cast(pa.int64())
-        return pc.if_else(pc.is_valid(pairs), numbers, pa.scalar(None, pa.int64()))
-
-
 class KeyChanges:
     """The newest changes of some keys.
 
@@ -114,20 +74,26 @@ class KeyChanges:
         self._changes = merge.changes.combine_chunks()
         self._kept = merge.kept
         self._gone = merge.gone
+        self._endings = merge.endings
+        self._ends = partial(has_nulls, schema, END) if merge.endings else None
         self._finder = Finder(self._changes, merge.key)
         self._ranges = Ranges(schema, merge.key[0], set(self._changes.column(merge.key[0]).to_pylist()))
         self._old: dict[str, list[tuple[pa.Array, pa.Array]]] = {name: [] for name in merge.kept}
 
     def may_be_in(self, file: DataFile) -> bool:
         """Whether a file may have rows that change."""
-        return bool(self._gone) or self._ranges.may_be_in(file)
+        ends = self._ends is not None and self._ends(file)
+        return bool(self._gone) or ends or self._ranges.may_be_in(file)
 
     def left(self, rows: pa.Table) -> pa.Table:
-        """The rows that stay as they are."""
+        """The rows that stay, and end where they do."""
         found = self._finder.rows(rows)
         gone = in_scopes(rows, self._gone)
         self._note(rows, found)
-        return rows.filter(pc.invert(pc.or_(pc.is_valid(found), gone)))
+        left = without(rows, pc.or_(pc.is_valid(found), gone))
+        for ending in self._endings:
+            left = _ended(left, ending)
+        return left
 
     def _note(self, rows: pa.Table, found: pa.Array) -> None:
         """Keeps the values that stay in rows which change otherwise."""
@@ -135,7 +101,7 @@ class KeyChanges:
             return
         there = pc.is_valid(found)
         for name in self._kept:
-            self._old[name].append((found.filter(there), _whole(rows.column(name)).filter(there)))
+            self._old[name].append((found.filter(there), whole(rows.column(name)).filter(there)))
 
     def put(self) -> pa.Table:
         """The rows that come, once the files were looked through."""
@@ -176,7 +142,7 @@ class PlaceChanges:
 
     def left(self, rows: pa.Table) -> pa.Table:
         """The rows that stay."""
-        return rows.filter(pc.invert(pc.is_in(rows.column(POSITION), value_set=self._gone)))
+        return without(rows, whole(pc.is_in(rows.column(POSITION), value_set=self._gone)))
 
     def put(self) -> pa.Table:
         """The rows that come."""
@@ -201,11 +167,39 @@ class Removal:
 
     def left(self, rows: pa.Table) -> pa.Table:
         """The rows of others."""
-        return rows.filter(pc.invert(in_scopes(rows, self._scopes)))
+        return without(rows, in_scopes(rows, self._scopes))
 
     def put(self) -> pa.Table:
         """None."""
         return self._none
+
+
+def has_nulls(schema: Schema, column: str, file: DataFile) -> bool:
+    """Whether a file may have rows in which a column is null."""
+    number = schema.find_field(column).field_id
+    return (file.null_value_counts or {}).get(number) != 0
+
+
+def without(rows: pa.Table, gone: pa.Array) -> pa.Table:
+    """The rows of a table that do not go; the table itself where none does."""
+    return rows.filter(pc.invert(gone)) if pc.any(gone).as_py() else rows
+
+
+def _ended(rows: pa.Table, ending: Ending) -> pa.Table:
+    """Rows of a history, of which those that it concerns, and that have no end, have one."""
+    ends = whole(pc.is_null(rows.column(END)))
+    if ending.scope:
+        ends = pc.and_(ends, in_scopes(rows, [ending.scope]))
+    if not pc.any(ends).as_py():
+        return rows
+    begun = whole(rows.column(FROM)).cast(pa.int64())
+    time = pa.scalar(ending.micros, pa.int64())
+    times = time if ending.micros is None else pc.max_element_wise(begun, time)  # none ends before it begins
+    for name, values in ((TO, times), (END, pa.scalar(ending.position))):
+        at, kind = rows.schema.get_field_index(name), rows.schema.field(name)
+        both = pc.if_else(ends, values.cast(kind.type), whole(rows.column(at)))
+        rows = rows.set_column(at, kind, both)
+    return rows
 
 
 def in_scopes(rows: pa.Table, scopes: Collection[Scope]) -> pa.Array:
@@ -214,11 +208,7 @@ def in_scopes(rows: pa.Table, scopes: Collection[Scope]) -> pa.Array:
     for scope in scopes:
         here = pa.repeat(pa.scalar(True), rows.num_rows)
         for name, value in scope:
-            column = _whole(rows.column(name))
+            column = whole(rows.column(name))
             here = pc.and_(here, pc.fill_null(pc.equal(column, pa.scalar(value, column.type)), False))
         found = pc.or_(found, here)
     return found
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from cdckit import Dataset
+from cdckit import Dataset, split_names
 from cdckit.tables.destinations import table_name
 from cdckit.tables.lake.options import LakeOptions, Secret
 from cdckit_iceberg.partitions import Term, parse_terms
@@ -91,6 +91,11 @@ class IcebergConfig(LakeOptions):
             found += [parts.netloc.rpartition("@")[0], parts.password or "", parts.query]
             found += [value for _, value in parse_qsl(parts.query)]
         return sorted(filter(None, found), key=len, reverse=True)
+
+    @property
+    def clustered(self) -> tuple[str, ...]:
+        """The columns by which rows are sorted."""
+        return split_names(self.cluster_by)
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -15,6 +15,7 @@ from pyiceberg.table.update.snapshot import _OverwriteFiles
 
 from cdckit.tables.fitted_rows import fitted
 from cdckit.tables.lake.target import Rows
+from cdckit_iceberg.sorting import in_order
 from cdckit_iceberg.version import arrow_schema_of
 
 PORTION_BYTES = 128 << 20
@@ -62,7 +63,7 @@ class FileWriter:
 
     def _files(self, portion: Sequence[pa.RecordBatch]) -> Iterator[DataFile]:
         rows = [fitted(batch, self._schema, {}, frozenset()) for batch in portion]
-        table = pa.Table.from_batches(rows, self._schema)
+        table = in_order(pa.Table.from_batches(rows, self._schema), self._metadata)
         yield from _dataframe_to_data_files(self._metadata, table, self._io, self._id, self._numbers)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
@@ -16,14 +18,16 @@ from cdckit.tables.destinations import table_name
 from cdckit.tables.lake.arrow_types import arrow_schema, type_text
 from cdckit.tables.lake.rewriting import Rewriting
 from cdckit.tables.lake.target import OURS, PLACE, LakeTarget, Merge, Rows
+from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import TOPIC, BatchId, Columns, Step
 from cdckit_iceberg import altering
 from cdckit_iceberg.catalog import LakeCatalog
-from cdckit_iceberg.changing import KeyChanges, PlaceChanges, Ranges, Removal
+from cdckit_iceberg.changing import KeyChanges, PlaceChanges, Ranges, Removal, has_nulls
 from cdckit_iceberg.files import FileWriter, batches_of
 from cdckit_iceberg.maintenance import compact, expire
 from cdckit_iceberg.partitions import partition_spec, unused
+from cdckit_iceberg.sorting import sort_order
 from cdckit_iceberg.types import iceberg_schema
 from cdckit_iceberg.version import APPLICATION, BATCH, IcebergVersion, arrow_schema_of, last_before
 
@@ -40,7 +44,7 @@ class Changes(Protocol):
         """Whether a file may have rows that change."""
 
     def left(self, rows: pa.Table) -> pa.Table:
-        """Those of a file's rows that stay."""
+        """Those of a file's rows that stay, as they are then; the same table where that is all of it, as it is."""
 
     def put(self) -> pa.Table:
         """The rows that come, once all files were looked through."""
@@ -136,6 +140,7 @@ class IcebergTarget(LakeTarget):
                 self.identifier,
                 schema,
                 partition_spec=spec,
+                sort_order=sort_order(schema, self._catalog.config.clustered),
                 properties={**self._catalog.table_properties, **properties},
             )
         except TableAlreadyExistsError:
@@ -188,6 +193,15 @@ class IcebergTarget(LakeTarget):
         tasks = [task for task in now.tasks() if ranges.may_be_in(task.file)]
         return now.rows(tasks, tuple(dict.fromkeys(names)))
 
+    def without_end(self, column: str | None = None, values: Collection[Any] = ()) -> Iterator[pa.RecordBatch]:
+        """The versions of a history that have no end, of the files in which a column may have one of some values."""
+        now, schema = self._now(), self.table.schema()
+        ranges = None if column is None else Ranges(schema, column, values)
+        tasks = [task for task in now.tasks() if has_nulls(schema, END, task.file)]
+        tasks = [task for task in tasks if ranges is None or ranges.may_be_in(task.file)]
+        for batch in now.rows(tasks, tuple(self._columns().names)):
+            yield batch.filter(pc.is_null(batch.column(END)))
+
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one snapshot that carries the batch's number."""
 
@@ -220,7 +234,7 @@ class IcebergTarget(LakeTarget):
             for name, column in zip(merge.changes.schema.names, merge.changes.columns, strict=True)
         ]
         changes = pa.table(typed, names=merge.changes.schema.names)
-        self._change(KeyChanges(Merge(changes, merge.key, merge.kept, merge.gone), self.table.schema()), batch)
+        self._change(KeyChanges(replace(merge, changes=changes), self.table.schema()), batch)
 
     def exchange(self, put: pa.Table, gone: Sequence[str], batch: BatchId) -> None:
         """Copies the files that have rows of the positions, without these rows."""
@@ -250,7 +264,7 @@ class IcebergTarget(LakeTarget):
                     continue
                 rows = pa.Table.from_batches(list(now.rows([task], names)), self._columns())
                 kept = changes.left(rows)
-                if kept.num_rows < rows.num_rows:
+                if kept is not rows:
                     gone.append(task.file)
                     yield kept
             yield changes.put()

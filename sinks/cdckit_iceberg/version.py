@@ -100,7 +100,8 @@ def last_before(metadata: TableMetadata, application: str, batch: int, applied: 
 def _is_behind(made: BatchId | None, application: str, batch: int, applied: int | None) -> bool:
     if made is None:
         return False
-    if made.application == application:
+    name, _, part = made.application.rpartition("/")
+    if application == made.application or (application == name and part.isdecimal()):
         return made.number > batch
     return applied is not None and made.application == f"{application}/applied" and made.number > applied
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+import re
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import NonNegativeInt, PositiveInt, model_validator
 
-from cdckit import Dataset, FolderUrl, dataset_below
+from cdckit import ConfigError, Dataset, FolderUrl, dataset_below
 from cdckit.tables.destinations import folder_name, table_name
 from cdckit.tables.options import TableOptions, plain_path
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def _beyond_tail(what: str, remedy: str) -> ConfigError:
+    return ConfigError(
+        f"tail: 'direct' writes Delta tables of this machine, and not {what}: {remedy}, or set 'tail: spark'",
+        number="CDC2402",
+    )
 
 
 class LakeConfig(TableOptions):
@@ -55,11 +65,29 @@ class LakeConfig(TableOptions):
             )
         return self
 
+    def not_on_spark(self) -> dict[str, str]:
+        """Histories."""
+        if self.mode != "history":
+            return {}
+        return {"mode": "'history' is kept by the sinks 'delta' and 'iceberg', with 'runner: direct' (--runner direct)"}
+
     def dataset(self, name: str) -> Dataset:
         """The topic's table."""
         if self.place is None:
             return Dataset("spark", f"{self.database}.{table_name(name)}", "TABLE")
         return dataset_below(self.place, folder_name(name))
+
+    def tail_sink(self) -> dict[str, Any]:
+        """The sink `delta`, for Delta tables in a folder of this machine."""
+        if self.format != "delta":
+            raise _beyond_tail(f"'sink.format: {self.format}'", "set it to delta")
+        if self.place is None or _URL.match(self.place):
+            raise _beyond_tail("tables elsewhere", "name a folder of this machine in 'sink.path'")
+        if self.infers_columns:
+            raise _beyond_tail("'sink.document.columns: inferred'", "declare the columns, or leave the option away")
+        shared = {*TableOptions.model_fields, "commit_interval_ms", "tables_parallel"}
+        given = {name.replace("_", "."): getattr(self, name) for name in shared & self.model_fields_set}
+        return {"type": "delta", **given, "path": self.place}
 
     def identity(self) -> dict[str, str | list[str]]:
         """A path is the same as its `file:` URL."""

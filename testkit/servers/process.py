@@ -7,8 +7,10 @@ import ctypes
 import os
 import signal
 import subprocess
+import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -106,6 +108,27 @@ def worked(pid: int) -> int:
     except OSError:
         return 0
     return sum(map(int, text.rpartition(")")[2].split()[11:13]))
+
+
+def halt(pid: int, *, seconds: float = 30) -> None:
+    """Halts a process by SIGSTOP, and returns once each of its threads stands still: the kernel halts them as they run.
+
+    Raises:
+        TimeoutError: one still goes on.
+    """
+    os.kill(pid, signal.SIGSTOP)
+    end = time.monotonic() + seconds
+    while {*_states(pid)} - {"T"}:
+        if time.monotonic() > end:
+            raise TimeoutError(f"process {pid} goes on after SIGSTOP")
+        time.sleep(0.005)
+
+
+def _states(pid: int) -> Iterator[str]:
+    """Of each thread, where the system tells them (proc(5): behind the name in parentheses)."""
+    for thread in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(OSError):
+            yield thread.read_text().rpartition(")")[2].split()[0]
 
 
 def tail(log: Path, size: int = _TAIL) -> str:

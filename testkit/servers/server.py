@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import warnings
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
@@ -93,6 +94,12 @@ class Server(ABC):
             self._launch_on_free_port()
         return self
 
+    def revive(self) -> None:
+        """Start the server again where it has died, and warn: what comes next is not to fail for it."""
+        if self._process is not None and self.pid is None:
+            warnings.warn(f"{type(self).__name__} had died: {process.tail(self.errlog)}", stacklevel=2)
+            self._launch()
+
     def stop(self) -> None:
         """Shut the server down in order; its data stay."""
         if self._process is not None:
@@ -105,8 +112,12 @@ class Server(ABC):
             self._process.wait()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send the running server a signal: SIGSTOP makes it hang, SIGCONT go on."""
-        if (pid := self.pid) is not None:
+        """Send the running server a signal: SIGSTOP makes it hang, all of it by when this returns, SIGCONT go on."""
+        if (pid := self.pid) is None:
+            return
+        if number is signal.SIGSTOP:
+            process.halt(pid)
+        else:
             os.kill(pid, number)
 
     def restart(self, **options: Option) -> Self:

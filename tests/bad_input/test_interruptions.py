@@ -9,6 +9,7 @@ from pathlib import Path
 from bad_input.conftest import BEFORE, DATABASE, MANY, has_events, past_snapshot, rows, with_many_rows
 from testkit.running import source_of, to_file
 from testkit.servers.mysql_family import SQLServer
+from testkit.servers.process import halt
 from testkit.servers.proxy import Proxy
 
 
@@ -99,7 +100,7 @@ def test_a_server_that_restarts_during_the_snapshot_has_it_taken_again(server: S
     made = to_file(tmp_path, source_of(server, DATABASE, table_include_list=f"{DATABASE}.many"))
     with made.running("--once") as process:
         process.wait_until(lambda: made.output.exists() and made.output.stat().st_size > 1_000_000, "some rows")
-        process.process.send_signal(signal.SIGSTOP)
+        halt(process.process.pid)
         server.kill()
         server.start()
         server.execute("DELETE FROM many WHERE id = 1", database=DATABASE)
@@ -122,7 +123,7 @@ def test_a_server_that_restarts_under_once_is_read_to_its_end(server: SQLServer,
         server.execute(f"UPDATE many SET v = 'new' WHERE id BETWEEN {first} AND {first + 999}", database=DATABASE)
     with made.running("--once") as process:
         process.wait_until(lambda: made.output.stat().st_size > 1_000_000, "some rows")
-        process.process.send_signal(signal.SIGSTOP)
+        halt(process.process.pid)
         server.kill()
         server.start()
         process.process.send_signal(signal.SIGCONT)

@@ -44,7 +44,11 @@ def alone(op: str, before: Row | None, after: Row | None, topic: str = "t", tabl
     return Record(topic, None, Struct(EVENT, (row(before), row(after), Struct(SOURCE, ("d", table, 7)), op)))
 
 
-ONE, TWO, THREE = (1, 'a,"source":{"', "2024-01-01T00:00:00Z"), (2, None, None), (3, "c", "2024-01-01T00:00:00.5Z")
+ONE, TWO, THREE = (
+    (1, 'a},"source":{"},"after":null\\"', "2024-01-01T00:00:00Z"),
+    (2, None, None),
+    (3, "c", "2024-01-01T00:00:00.5Z"),
+)
 RECORDS = [
     *grouped("c", (None, ONE), (None, TWO)),
     alone("c", None, THREE),

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from histories.rows import Row, Types, at_source, columns_of, difference, keys_of
-from histories.sinks import DeltaChangelog, DeltaMirror, IcebergChangelog, IcebergMirror, LoggedRows, MirroredRows
+from histories.sinks import (
+    DeltaChangelog,
+    DeltaMirror,
+    DeltaVersions,
+    IcebergChangelog,
+    IcebergMirror,
+    IcebergVersions,
+    LoggedRows,
+    MirroredRows,
+)
 from testkit.proven import proven
 from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql_family import SQLServer
@@ -26,6 +35,7 @@ class Shop:
         folder: of the pipeline's files.
         mode: what the tables are.
         format: the sink that keeps them.
+        sink: the sink's options besides.
     """
 
     server: SQLServer
@@ -33,6 +43,11 @@ class Shop:
     folder: Path
     mode: str = "mirror"
     format: str = "delta"
+    sink: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_sink(self, mode: str, options: Mapping[str, Any]) -> Shop:
+        """The same database in other tables."""
+        return replace(self, mode=mode, sink=options)
 
     def make(self, script: str = "") -> None:
         """Makes the database and runs SQL in it."""
@@ -56,7 +71,7 @@ class Shop:
             bigint_unsigned_handling_mode="precise",
             **source,
         )
-        return Pipeline(self.folder, options, {**self.lake.options, **(sink or {})}, {"name": self.name})
+        return Pipeline(self.folder, options, {**self.lake.options, **self.sink, **(sink or {})}, {"name": self.name})
 
     def deliver(self, sink: dict[str, Any] | None = None) -> Ended:
         """Runs up to the log's end."""
@@ -94,6 +109,8 @@ class Shop:
     def lake(self) -> MirroredRows | LoggedRows:
         """What reads the tables."""
         place = self.folder, self.name, self.name
+        if self.mode == "history":
+            return IcebergVersions(*place) if self.format == "iceberg" else DeltaVersions(*place)
         if self.mode == "mirror":
             return IcebergMirror(*place) if self.format == "iceberg" else DeltaMirror(*place)
         keys = partial(keys_of, self.server, self.name)

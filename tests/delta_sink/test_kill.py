@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from delta_sink.shop import Shop
+from delta_sink.versions import assert_whole
 from spark.shop import random_seed
 from testkit.journal import Journal
 from testkit.running import Pipeline
@@ -20,13 +21,16 @@ LONGEST_WORK = 1.5
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("mode", ["mirror", "changelog"])
+@pytest.mark.parametrize("mode", ["mirror", "changelog", "history"])
 def test_tables_equal_the_source_after_kills(shop: Shop, mode: str, nightly: bool) -> None:
     kill_and_compare(replace(shop, mode=mode), 50 if nightly else 3)
 
 
 def kill_and_compare(shop: Shop, kills: int) -> None:
-    """A changelog has each change once: exactly once is more than that the newest of each key is right."""
+    """A changelog has each change once: exactly once is more than that the newest of each key is right.
+
+    A history has each version once.
+    """
     seed = random_seed()
     chance = random.Random(seed)
     shop.run(TABLES)
@@ -40,6 +44,8 @@ def kill_and_compare(shop: Shop, kills: int) -> None:
             kill_at_work(pipeline, chance)
     shop.deliver()
     shop.assert_equal(["accounts", "parts", "bulk"])
+    if shop.mode == "history":
+        assert_whole(shop)
 
 
 def kill_at_work(pipeline: Pipeline, chance: random.Random) -> None:

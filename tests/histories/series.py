@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -20,11 +20,14 @@ from histories.sinks import (
     Changelog,
     DeltaChangelog,
     DeltaMirror,
+    DeltaVersions,
     File,
     IcebergChangelog,
     IcebergMirror,
+    IcebergVersions,
     Kafka,
     Mirror,
+    MirroredRows,
     Sink,
 )
 from histories.steps import Step, written
@@ -32,7 +35,18 @@ from histories.switches import LAKES, MAPLESS, kinds_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
 
-SINKS = ("file", "kafka", "mirror", "changelog", "delta", "delta-changelog", "iceberg", "iceberg-changelog")
+SINKS = (
+    "file",
+    "kafka",
+    "mirror",
+    "changelog",
+    "delta",
+    "delta-changelog",
+    "iceberg",
+    "iceberg-changelog",
+    "delta-history",
+    "iceberg-history",
+)
 
 
 _FEW_ROWS = 40
@@ -123,10 +137,8 @@ class Series:
             return Kafka(self.broker(), name)
         if self.sink == "mirror":
             return Mirror(self.session(), folder, name, name)
-        if self.sink == "delta":
-            return DeltaMirror(folder, name, name)
-        if self.sink == "iceberg":
-            return IcebergMirror(folder, name, name)
+        if self.sink in _DIRECT:
+            return _DIRECT[self.sink](folder, name, name)
 
         def keys() -> dict[str, list[str]]:
             return keys_of(self.server, name)  # of the one that has taken over meanwhile
@@ -136,6 +148,14 @@ class Series:
         if self.sink == "iceberg-changelog":
             return IcebergChangelog(folder, name, name, keys)
         return Changelog(self.session(), folder, name, name, keys)
+
+
+_DIRECT: Mapping[str, Callable[[Path, str, str], MirroredRows]] = {
+    "delta": DeltaMirror,
+    "iceberg": IcebergMirror,
+    "delta-history": DeltaVersions,
+    "iceberg-history": IcebergVersions,
+}
 
 
 def _signature(said: str) -> str:

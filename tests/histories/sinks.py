@@ -364,9 +364,14 @@ class MirroredRows(Tables):
 
     def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
         """The tables' rows; those of shards are told apart by the key's own column."""
+        return self._rows(tables, self.found)
+
+    def _rows(
+        self, tables: Mapping[str, Types], read: Callable[[str], list[dict[str, Any]]]
+    ) -> dict[str, Counter[Row]]:
         found: dict[str, Counter[Row]] = {}
         for name, types in tables.items():
-            rows = self.found(logical(name))
+            rows = read(logical(name))
             if logical(name) != name:
                 rows = [row for row in rows if row[SHARD] == f"{self.topics}.{name}"]
             found[name] = in_form(types, rows)
@@ -392,6 +397,37 @@ class IcebergMirror(MirroredRows, IcebergTables):
 
     def __init__(self, folder: Path, prefix: str, database: str) -> None:
         super().__init__(folder, prefix, database, "mirror")
+
+
+class Versions(MirroredRows):
+    """A table with every version of each row, of which those without an end are the source's."""
+
+    def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
+        """Those without an end."""
+        return self._rows(tables, lambda table: [row for row in self.found(table) if row["__end_position"] is None])
+
+    def rows_at(self, tables: Mapping[str, Types], position: str) -> dict[str, Counter[Row]]:
+        """The rows as they were behind a position."""
+        return self._rows(tables, lambda table: [row for row in self.found(table) if _is_valid(row, position)])
+
+
+def _is_valid(row: Mapping[str, Any], position: str) -> bool:
+    end = row["__end_position"]
+    return bool(row["__position"] <= position) and (end is None or end > position)
+
+
+class DeltaVersions(Versions, DeltaTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database, "history")
+
+
+class IcebergVersions(Versions, IcebergTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database, "history")
 
 
 Keys = Callable[[], Mapping[str, list[str]]]

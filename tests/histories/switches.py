@@ -8,7 +8,7 @@ from histories.generator import FAILOVERS, KINDS, LAKE_FAULTS
 LAKES = ("mirror", "changelog")
 """The sinks that keep tables in a lake, by Spark."""
 
-MAPLESS = ("delta", "delta-changelog")
+MAPLESS = ("delta", "delta-changelog", "delta-history")
 """The sinks of tables whose columns are not altered once a name needs Delta's column mapping."""
 
 _XA = "changes of an XA transaction are told when it is prepared, as Debezium does; what is then rolled back stays"
@@ -33,7 +33,7 @@ OFF: dict[str, dict[str, str]] = {
         "partial json": _AS_IT_WAS,
     },
 }
-OFF |= dict.fromkeys(("delta", "iceberg"), OFF["mirror"])
+OFF |= dict.fromkeys(("delta", "iceberg", "delta-history", "iceberg-history"), OFF["mirror"])
 OFF |= {f"{name}-changelog": OFF["changelog"] for name in ("delta", "iceberg")}
 """The kinds of steps that are left out of the histories of a sink, and the reason."""
 

@@ -28,6 +28,7 @@ DELTA_CHANGELOGS = range(311, 321)
 ICEBERG = range(321, 371)
 ICEBERG_SMALL = range(321, 322)
 ICEBERG_CHANGELOGS = range(371, 381)
+VERSIONS = range(381, 401)
 _SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
 SMALL_STEPS = 15
 """So many steps has a small history, besides those that deliver."""
@@ -40,6 +41,8 @@ def _tables() -> Iterator[ParameterSet]:
         "delta-changelog": DELTA_CHANGELOGS,
         "iceberg": ICEBERG,
         "iceberg-changelog": ICEBERG_CHANGELOGS,
+        "delta-history": VERSIONS,
+        "iceberg-history": VERSIONS,
     }
     for sink, seeds in series.items():
         for seed in seeds:

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pytest
 from pyiceberg.exceptions import CommitFailedException
 
+from cdckit.tables.lake.finder import Finder
 from cdckit.tables.lake.folding import KEPT
 from cdckit.tables.lake.target import Merge
 from cdckit.tables.layout import OP
 from cdckit.tables.target import BatchId
-from cdckit_iceberg import changing, files
+from cdckit_iceberg import files
 from cdckit_iceberg.faults import passes
 from cdckit_iceberg.target import IcebergTarget
 from iceberg_sink.reading import by_duckdb
@@ -123,6 +124,6 @@ def test_keys_of_several_columns() -> None:
         "b": pa.array(["x", "y", "x", None]),
         "c": pa.array([Decimal("1.0"), Decimal("2.0"), Decimal("1.0"), Decimal("3.0")], pa.decimal128(5, 1)),
     })  # fmt: skip
-    finder = changing.Finder(keys, ["a", "b", "c"])
+    finder = Finder(keys, ["a", "b", "c"])
     rows = pa.concat_tables([keys.slice(2), keys.slice(0, 2), keys.slice(0, 1).set_column(1, "b", pa.array(["y"]))])
     assert finder.rows(rows).to_pylist() == [2, 3, 0, 1, None]

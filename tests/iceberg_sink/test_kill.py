@@ -11,6 +11,6 @@ from delta_sink.test_kill import kill_and_compare
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("mode", [pytest.param("mirror", marks=pytest.mark.nightly), "changelog"])
+@pytest.mark.parametrize("mode", [pytest.param("mirror", marks=pytest.mark.nightly), "changelog", "history"])
 def test_tables_equal_the_source_after_kills(shop: Shop, mode: str, nightly: bool) -> None:
     kill_and_compare(replace(shop, mode=mode), 50 if nightly else 2)

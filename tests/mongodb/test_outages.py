@@ -12,6 +12,7 @@ import pytest
 
 from testkit.running import Pipeline, Running, to_file
 from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.process import halt
 
 Events = list[tuple[str, str]]
 
@@ -107,7 +108,7 @@ def test_a_server_that_hangs_is_noticed_and_read_on(fragile: MongoReplicaSet, un
     assert server is not None
     with pipeline.running() as process:
         _has(process, [("r", "0")])
-        os.kill(server, signal.SIGSTOP)
+        halt(server)
         try:
             process.wait_for("trying again")
         finally:

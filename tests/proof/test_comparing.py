@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -94,6 +95,25 @@ def test_rows_by_columns_are_the_same_rows(changes: Changes) -> None:
     keys, rows = [one.key or b"" for one in images], [one.row or b"" for one in images]
     assert list(entries.of_columns(ImageColumns("t", keys, rows))) == list(entries.of(images))
     assert list(entries.of_columns(images)) == list(entries.of(images))
+
+
+@pytest.mark.parametrize("name", ["xxh3", "blake2b"])
+def test_many_rows_by_columns_are_the_same_rows(name: HashName, tmp_path: Path) -> None:
+    entries = Entries(hash_of(name))
+    images = [Image("t", b"%d" % number, b"row %d" % number, "") for number in range(1000)]
+    single, together = (Spill(tmp_path, side, entries.width, 1 << 10) for side in ("single", "together"))
+    for part in (images[:500], images[500:]):
+        single.add(entries.of(part))
+        block = entries.of_columns(
+            ImageColumns("t", [one.key or b"" for one in part], [one.row or b"" for one in part])
+        )
+        assert isinstance(block, numpy.ndarray)
+        together.add(block)
+    assert [single.bucket(one) for one in range(BUCKETS)] == [together.bucket(one) for one in range(BUCKETS)]
+    counts = [rows_of_equal(single.bucket(one), together.bucket(one)) for one in range(BUCKETS)]
+    assert sum(count[0] for count in counts if count) == 1000
+    altered = single.bucket(7)[:-1] + b"\1"
+    assert rows_of_equal(altered, altered) is rows_of_equal(single.bucket(7), altered) is None
 
 
 @given(before=CHANGES, later=CHANGES, at=st.integers(0, 40))

@@ -76,7 +76,7 @@ def test_the_sums_are_those_of_the_tables(
 
 
 @pytest.mark.parametrize("db_server", ["mysql"], indirect=True)
-@pytest.mark.parametrize("mode", ["mirror", "changelog"])
+@pytest.mark.parametrize("mode", ["mirror", "changelog", "history"])
 def test_rows_that_capture_lost_are_told_from_those_that_delivery_lost(
     db_server: SQLServer, database: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: str
 ) -> None:
@@ -101,7 +101,7 @@ def test_rows_that_capture_lost_are_told_from_those_that_delivery_lost(
 
 
 @pytest.mark.parametrize("db_server", ["mysql"], indirect=True)
-@pytest.mark.parametrize("mode", ["mirror", "changelog"])
+@pytest.mark.parametrize("mode", ["mirror", "changelog", "history"])
 def test_each_event_counts_once_however_often_the_pipeline_is_killed(
     db_server: SQLServer, database: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: str
 ) -> None:
@@ -148,6 +148,10 @@ def test_changes_of_definitions_and_of_whole_tables(
     fill(db_server, database, 20, "others")
     pipeline = kept(db_server, database, tmp_path)
     deliver(pipeline)
+    db_server.execute(f"alter table {database}.orders modify ratio double first")
+    db_server.execute(f"update {database}.orders set name = 'moved' where id < 9")
+    deliver(pipeline)
+    assert said(pipeline, capfd) == ("equal", 20, "")
     db_server.execute(f"alter table {database}.orders add column more int default 7")
     db_server.execute(f"update {database}.orders set name = 'x', more = 8 where id < 5")
     db_server.execute(f"drop table {database}.others")

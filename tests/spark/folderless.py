@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from spark.shop import deliver
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql_family import SQLServer
 
@@ -16,7 +19,7 @@ Made = Callable[[dict[str, Any], dict[str, Any]], Pipeline]
 def assert_each_runner_goes_on(
     server: SQLServer, database: str, folder: Path, made: Made, runners: Sequence[str] = ("direct", "spark", "direct")
 ) -> None:
-    """Each runner goes on where the one before stopped.
+    """Each runner goes on where the one before stopped: Spark in the shared session, the other as a process.
 
     Args:
         server: of the source.
@@ -30,8 +33,12 @@ def assert_each_runner_goes_on(
     create_reader(server)
     pipeline = made(source_of(server, database), {"type": "file", "path": str(folder / "out.jsonl")})
     for number, runner in enumerate(runners, 2):
-        ended = pipeline.run("--once", "--runner", runner)
-        assert ended.code == 0, ended.stderr
+        if runner == "spark":
+            shutil.rmtree(pipeline.state, ignore_errors=True)
+            deliver(replace(pipeline, others={**pipeline.others, "local.folder": str(pipeline.state)}))
+        else:
+            ended = pipeline.run("--once", "--runner", runner)
+            assert ended.code == 0, ended.stderr
         server.execute(f"INSERT INTO {database}.t VALUES ({number})")
     assert [event["value"]["after"]["id"] for event in pipeline.events()] == [*range(1, len(runners) + 1)]
     server.run_sql(f"DROP DATABASE {database}")

@@ -10,9 +10,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
 from histories.rows import at_source, columns_of, difference, keys_of
 from histories.sinks import Changelog, Mirror
-from testkit.running import create_reader, source_of
+from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.writers import TABLES
 
@@ -29,6 +31,11 @@ def shop_source(server: MySQLServer, name: str) -> dict[str, Any]:
     server.run_sql(f"CREATE DATABASE {name}; USE {name}; {TABLES}")
     create_reader(server)
     return source_of(server, name, topic_prefix=name, include_schema_changes=False)
+
+
+def deliver(pipeline: Pipeline) -> None:
+    """Has it deliver all that there is now, in the shared session."""
+    SparkRunner(load_pipeline(pipeline.written(), runner="spark")).run(once=True)
 
 
 def assert_equal(session: SparkSession, server: MySQLServer, name: str, folder: Path, mode: str) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.cli.main import call
 from spark.conftest import FAST_JVM
-from testkit.running import Pipeline, create_reader, source_of
+from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -49,9 +50,13 @@ def test_without_java_it_says_what_to_do(tmp_path: Path, mysql_server: MySQLServ
     assert "Java 17" in ended.errors
 
 
-def test_a_refused_source_ends_as_on_the_direct_runner(tmp_path: Path, mysql_server: MySQLServer) -> None:
+@pytest.mark.usefixtures("session")
+def test_a_refused_source_ends_as_on_the_direct_runner(
+    tmp_path: Path, mysql_server: MySQLServer, capfd: pytest.CaptureFixture[str]
+) -> None:
     source = {**source_of(mysql_server, "nowhere"), "database.user": "nobody"}
-    settings = {"runner": "spark", "spark": {"master": "local[2]", **FAST_JVM}}
-    ended = Pipeline(tmp_path, source, {"type": "stdout"}, settings).run("--once", seconds=SECONDS)
-    assert (ended.code, ended.stdout) == (3, "")
-    assert "refuses user 'nobody'" in ended.errors
+    pipeline = Pipeline(tmp_path, source, {"type": "stdout"}, {"runner": "spark"})
+    assert call(["run", str(pipeline.written()), "--once"]) == 3
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert "refuses user 'nobody'" in Ended(3, printed.out, printed.err).errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import time
@@ -94,15 +95,26 @@ def test_the_example_goes_on_where_it_stopped(
     pipeline = tmp_path / "pipeline.json"
     told = options(mysql_server, shop) | {"source.include.schema.changes": "true"}
     pipeline.write_text(json.dumps(_nested(told) | {"state": str(tmp_path / "state")}))
-    assert _run_example(pipeline, tmp_path / "out") == 0
+    assert _run_example(pipeline, tmp_path / "out") == 0  # as a program; then in the shared session
     mysql_server.execute(f"update {shop}.items set price = 9.99 where id = 2")
-    assert _run_example(pipeline, tmp_path / "out") == 0
+    runpy.run_path(str(EXAMPLE))["main"](str(pipeline), str(tmp_path / "out"))
     prices = session.read.parquet(str(tmp_path / "out" / "prices"))
     found = prices.orderBy("position").select("op", "id", "price_before", "price_after").collect()
     assert [tuple(row) for row in found][-1] == ("u", 2, "2.50", "9.99")
     assert sorted(tuple(row) for row in found[:-1]) == [
         ("r", 1, None, "1.50"), ("r", 2, None, "2.50"), ("r", 3, None, "3.50"),
     ]  # fmt: skip
+
+
+def test_a_process_of_a_query_does_without_what_reads_pipeline_files() -> None:
+    """Each query starts some, and waits for them."""
+    program = (
+        "import sys, cdckit.engine.spark.datasource\n"
+        "print([name for name in ('cdckit.engine.config.loading', 'cdckit.engine.config.requirements', 'yaml') "
+        "if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
 
 
 def _run_example(pipeline: Path, output: Path) -> int:

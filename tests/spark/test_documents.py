@@ -48,11 +48,11 @@ def shop(mongo: MongoReplicaSet, unique_name: str) -> Iterator[Documents]:
 
 
 def test_a_mirror_holds_the_documents_of_the_collection_and_their_fields(
-    session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
+    session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path, nightly: bool
 ) -> None:
     shop.people.insert_many([{"_id": n, "name": f"n{n}", "n": n} for n in range(300)])
     shop.people.insert_one({**TYPED, "_id": ObjectId()})
-    for turn in range(3):
+    for turn in range(3 if nightly else 2):
         if turn:
             _change(shop, turn)
         _run(mongo, shop, tmp_path, mode="mirror", columns="inferred")

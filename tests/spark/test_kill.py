@@ -15,7 +15,7 @@ from crash.documents import DocumentWriter
 from crash.proof import assert_complete, without_repeats
 from crash.targets import FileTarget, KafkaTarget
 from spark.conftest import FAST_JVM
-from spark.shop import assert_equal, random_seed, shop_source
+from spark.shop import assert_equal, deliver, random_seed, shop_source
 from testkit.journal import Journal
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
@@ -52,8 +52,7 @@ def test_the_table_equals_the_source_after_kills(
             _kill_at_work(pipeline, chance)
         with BulkWriter(mysql_server, unique_name, journal, seed, rows=500):
             _kill_at_work(pipeline, chance)
-    ended = pipeline.run("--once", seconds=300)
-    assert ended.code == 0, ended.stderr
+    deliver(pipeline)
     assert_equal(session, mysql_server, unique_name, tmp_path, mode)
 
 
@@ -107,8 +106,7 @@ def test_the_mirror_equals_the_collections_after_kills(
         with DocumentWriter(client, unique_name, Journal(), seed, sizes):
             for _ in range(20 if nightly else 1):
                 _kill_at_work(pipeline, chance)
-        ended = pipeline.run("--once", seconds=300)
-        assert ended.code == 0, ended.stderr
+        deliver(pipeline)
         for name in sizes:
             table = session.read.format("delta").load(str(tmp_path / "lake" / f"p.{unique_name}.{name}"))
             documents = {row.id: json.loads(row.document) for row in table.collect()}

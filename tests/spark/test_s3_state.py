@@ -11,7 +11,7 @@ from spark.folderless import assert_each_runner_goes_on
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.object_store import ObjectStore
 
-pytestmark = [pytest.mark.spark, pytest.mark.nightly]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.usefixtures("session")]
 
 
 def test_each_runner_goes_on_where_the_other_stopped_without_its_folder(

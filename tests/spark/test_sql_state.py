@@ -10,7 +10,7 @@ from mysql.state.places import forgetful, make_user
 from spark.folderless import assert_each_runner_goes_on
 from testkit.servers.mariadb import MariaDBServer
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
 def test_each_runner_goes_on_where_the_other_stopped_without_its_folder(

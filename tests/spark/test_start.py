@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from spark.conftest import FAST_JVM
+from spark.shop import deliver
 from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 
@@ -27,12 +30,17 @@ def said(ended: Ended) -> list[dict[str, Any]]:
 
 
 def test_it_says_what_it_waits_for_and_where_it_reads_from(
-    mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+    session: SparkSession,
+    mysql_server: MySQLServer,
+    unique_name: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """As a program of its own; then, going on, in the shared session."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; CREATE TABLE t (id INT PRIMARY KEY)")
     mysql_server.execute(f"INSERT INTO {unique_name}.t VALUES (1), (2)")
     create_reader(mysql_server)
-    sink = {"type": "spark", "mode": "mirror", "path": "lake"}
+    sink = {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake")}
     spark = {"master": "local[2]", **FAST_JVM, "spark.driver.extraJavaOptions": TALKING}
     settings = {"runner": "spark", "spark": spark}
     source = source_of(mysql_server, unique_name)
@@ -51,8 +59,9 @@ def test_it_says_what_it_waits_for_and_where_it_reads_from(
     assert [text for text in messages if text in milestones] == milestones
     assert [line for line in log if line["logger"] == "cdckit.java"], "the JVM said nothing"
     place = _place(pipeline.offset())
-    log = said(pipeline.run("--once", seconds=SECONDS))
-    messages = [line["message"] for line in log]
+    with caplog.at_level(logging.INFO):
+        deliver(pipeline)
+    messages = caplog.messages
     assert "pipeline 'p' starts on the runner spark; its offset is saved" in messages
     assert f"the log is read from {place} on" in messages
     assert not [text for text in messages if text.startswith("snapshot")]

@@ -29,6 +29,7 @@ from cdckit_spark.sink import LakeSink
 from cdckit_spark.targets import DeltaTarget
 from spark.script import Script
 from spark.test_encoder import event
+from spark.writers import BY_DRIVER, BY_EITHER
 
 pytestmark = pytest.mark.spark
 
@@ -55,12 +56,13 @@ class Lake:
         return sorted((tuple(row) for row in frame.select(*columns or ["id", "name"]).collect()), key=repr)
 
 
-@pytest.fixture(params=[0, 1000], ids=["spark", "driver"])
+@pytest.fixture(params=BY_EITHER)
 def lake(session: SparkSession, script: Script, tmp_path: Path, request: pytest.FixtureRequest) -> Lake:
     """Tables that one of the two writers has."""
     return Lake(session, script, tmp_path, request.param)
 
 
+@BY_DRIVER
 def test_reads_that_no_snapshot_begins_leave_the_rest(lake: Lake) -> None:
     """As those of an incremental snapshot, or of a second connector into the same topic."""
     lake.script.change("c", {"id": 1, "name": "kept"})
@@ -125,6 +127,7 @@ def test_what_happens_to_one_shard_leaves_the_others(lake: Lake) -> None:
     assert lake.rows("script.shop.all") == [(1, "new of 2"), (4, "new")]
 
 
+@BY_DRIVER
 def test_a_shard_whose_rows_cannot_be_told_apart_is_refused_by_name(lake: Lake) -> None:
     options: dict[str, Any] = {"marks": True, "transforms": [{**ROUTER, "key.enforce.uniqueness": False}]}
     for shard in (1, 2):
@@ -150,6 +153,7 @@ def test_a_changelog_tells_what_empties_a_table(lake: Lake) -> None:
     assert [row[1:] for row in lake.rows(TOPIC, *columns)] == [(*one, *place) for one in expected]
 
 
+@BY_DRIVER
 def test_the_query_of_the_docs_folds_a_changelog(lake: Lake) -> None:
     page = Path(__file__).parents[2] / "docs" / "spark.md"
     [query] = re.findall(r"```sql\n(with emptied.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
@@ -165,6 +169,7 @@ def test_the_query_of_the_docs_folds_a_changelog(lake: Lake) -> None:
     assert sorted((row["id"], row["name"]) for row in lake.session.sql(query).collect()) == [(2, "new"), (3, "newer")]
 
 
+@BY_DRIVER
 def test_what_empties_one_shard_names_it_in_a_changelog(lake: Lake) -> None:
     for shard in (1, 2):
         lake.script.change("c", {"id": shard, "name": "x"}, table=f"shard{shard}")
@@ -175,6 +180,7 @@ def test_what_empties_one_shard_names_it_in_a_changelog(lake: Lake) -> None:
     assert last[1:] == (None, "t", "shard1", "script.shop.shard1")
 
 
+@BY_DRIVER
 @pytest.mark.parametrize("kind", ["untold", "rename"])
 def test_a_changelog_stops_as_a_mirror_does(lake: Lake, kind: str) -> None:
     lake.script.change("c", {"id": 1, "name": "one"})

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
 from spark.script import CUSTOMERS, Script
+from spark.writers import BY_DRIVER, BY_EITHER, BY_SPARK
 
 pytestmark = pytest.mark.spark
 
@@ -42,7 +43,7 @@ class Lake:
         return DeltaTable.forPath(self.session, str(self.folder / "lake" / topic)).history().count()
 
 
-@pytest.fixture(params=[0, 1000], ids=["spark", "driver"])
+@pytest.fixture(params=BY_EITHER)
 def lake(session: SparkSession, script: Script, tmp_path: Path, request: pytest.FixtureRequest) -> Lake:
     """Tables that one of the two writers has."""
     return Lake(session, script, tmp_path, request.param)
@@ -116,6 +117,7 @@ def test_new_columns_are_added_inside_a_batch(lake: Lake) -> None:
     assert lake.rows(TOPIC, "id", "city", "at")[2][2].isoformat() == "1970-01-01T00:00:00"
 
 
+@BY_DRIVER
 @pytest.mark.parametrize("later", [False, True])
 def test_a_type_that_does_not_fit_stops(lake: Lake, later: bool) -> None:
     token = ["token", "?string"]  # Spark hides properties that hold such a word where it shows them
@@ -150,6 +152,7 @@ def test_a_new_snapshot_starts_the_mirror_anew(lake: Lake) -> None:
     assert lake.rows(TOPIC, "id", "name") == [(1, "new")]
 
 
+@BY_SPARK
 def test_parquet_changelog(lake: Lake) -> None:
     lake.script.change("c", {"id": 1, "name": "one"})
     lake.run("changelog", format="parquet")

@@ -96,6 +96,7 @@ class TableMark:
         of_shared: whether it is only for targets that tables share without anything that tells their rows apart (True),
             or only for others (False); None: for all. Where a snapshot's tables are read one after the other, a shared
             target hears of all their begins with the first one.
+        made_ms: when it happened at the source, in milliseconds since 1970; None where the source cannot tell.
     """
 
     kind: MarkKind
@@ -107,6 +108,7 @@ class TableMark:
     previous: str | None = None
     statement: str = ""
     of_shared: bool | None = None
+    made_ms: int | None = None
 
     @property
     def table(self) -> str:

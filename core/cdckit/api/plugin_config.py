@@ -169,6 +169,16 @@ class PluginConfig(BaseModel):
         """The options whose values cannot be kept while several workers read, and why and what to do instead."""
         return {}
 
+    def tail_sink(self) -> Mapping[str, Any] | None:
+        """Of a sink that Spark writes: the options, `type` among them, of one that keeps the same tables without it.
+
+        A direct process goes on with that one where the pipeline has `tail: direct`. None by default: there is none.
+
+        Raises:
+            ConfigError: there is, but not for these options; the message says which, and what to do.
+        """
+        return None
+
     def dataset(self, name: str) -> Dataset | None:
         """Where a table of a source, or what a sink makes of a topic, is, as OpenLineage names it.
 

@@ -15,6 +15,7 @@ from cdckit.cli.progress import shown_progress
 from cdckit.cli.settings import INTERRUPTED, Chosen, Command, current_settings, pipeline_options
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.config.requirements import unmet_requirements
+from cdckit.engine.config.tail import has_tail
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError
@@ -22,6 +23,8 @@ from cdckit.errors import ConfigError
 log = logging.getLogger("cdckit.runner")
 
 RUNNERS = {"direct": "cdckit.engine.runners.direct:DirectRunner", "spark": "cdckit.engine.runners.spark:SparkRunner"}
+TAIL = "cdckit.engine.runners.tail:TailRunner"
+"""What drives a pipeline on Spark whose tail a direct process has."""
 COSTS = {
     "direct": "one process without a JVM: a second and 70 MB to start",
     "spark": "a JVM and its workers, on this machine or many: 10 to 20 s and 1 GB to start",
@@ -87,6 +90,6 @@ def _default_runner(pipeline: ResolvedPipeline) -> str:
 
 
 def _runner(pipeline: ResolvedPipeline, stopping: StopSignal) -> Runner:
-    module, _, name = RUNNERS[pipeline.runner].partition(":")
+    module, _, name = (TAIL if has_tail(pipeline) else RUNNERS[pipeline.runner]).partition(":")
     made: type[Runner] = getattr(importlib.import_module(module), name)
     return made(pipeline, stopping)

@@ -98,6 +98,12 @@ def make_sink(pipeline: ResolvedPipeline) -> Sink | TableSink:
     return sink
 
 
+def make_tail_sink(pipeline: ResolvedPipeline) -> Sink | TableSink:
+    """The sink by which a direct process goes on where Spark's ends, not yet opened; raises as `make_sink`."""
+    sink: Sink | TableSink = _made(pipeline.tail_sink or pipeline.sink)
+    return sink
+
+
 def make_encoder(pipeline: ResolvedPipeline, *, positions: bool = False) -> Encoder:
     """Transforms and serializer in one.
 

@@ -35,10 +35,12 @@ class Alteration:
         self.columns = dict(columns)
         self.steps: list[Step] = []
 
-    def add(self, name: str, kind: str, older: str | None = None) -> None:
-        """A new column, and the value of older rows as text."""
+    def add(self, name: str, kind: str, older: str | None = None, copied: str | None = None) -> None:
+        """A new column, and the value of older rows as text, or the column whose values they have, cast."""
         self.columns[name] = kind
         self.steps.append(["add", name, kind])
+        if copied is not None:
+            self.steps.append(["copy", copied, name])
         if older is not None:
             self.steps.append(["fill", name, older])
 

@@ -29,15 +29,19 @@ class Told:
     Attributes:
         change: what is otherwise; empty where nobody says.
         statement: what the log has of it, or "".
+        begins: whether the source's table has no rows behind it but those that are told from here on.
     """
 
     change: DefinitionChange = field(default_factory=DefinitionChange)
     statement: str = ""
+    begins: bool = False
 
     @classmethod
-    def of(cls, change: DefinitionChange | None, statement: str) -> Told:
+    def of(cls, mark: Mark | None) -> Told:
         """That of a mark, or of none."""
-        return cls(change or DefinitionChange(), statement)
+        if mark is None:
+            return cls()
+        return cls(mark.change or DefinitionChange(), mark.statement, mark.kind is not MarkKind.ALTER)
 
     def renames(self, before: Definition, names: Collection[str]) -> dict[str, str]:
         """The old and new names of columns that both definitions show so."""
@@ -116,7 +120,7 @@ class ColumnChanges:
             return False
         if position <= newest.position:
             return True
-        if self._fits(newest, layout) or set(self.definitions.histories) != {history}:
+        if self._fits(newest, layout) or set(self.definitions.histories) != {history} or self._policy.keeps:
             return False
         if mark.kind is MarkKind.CREATE and self._action(ChangeKind.CREATE_TABLE, layout) is Action.KEEP:
             return False
@@ -236,7 +240,7 @@ class ColumnChanges:
     # Columns that come, go and stay
 
     def _drop(self, taken: _Taken, name: str) -> None:
-        """A changelog keeps the column, for the rows that it has; so does a table that another source table shares.
+        """A changelog or history keeps the column, for its rows; so does a table that another source table shares.
 
         So does a mirror of a source that tells nothing but rows: older ones may come again behind newer ones there.
         """
@@ -248,7 +252,8 @@ class ColumnChanges:
         if action is Action.REFUSE:
             raise self._refusal(taken, f"column '{name}' is gone")
         shared = self.definitions.uses(place, taken.history)
-        if action is Action.KEEP or not (self._policy.mirror and self._policy.told) or shared:
+        drops = self._policy.mirror and self._policy.told and not self._policy.keeps
+        if action is Action.KEEP or not drops or shared:
             log.info("table %s: column '%s' is gone at the source, and stays here", self._target, place)
             return
         self._alteration.drop(place)
@@ -264,6 +269,8 @@ class ColumnChanges:
                 taken.places[name] = None
                 return
         taken.places[name] = name
+        if new and self._policy.keeps and name in self.columns and not self.definitions.uses(name, taken.history):
+            self._move({name: self._free(name)})  # its values are another column's
         older = self.older.arrived(taken.history, taken.position, taken.layout, name, name) if new else None
         if name not in self.columns:
             self._alteration.add(name, kind, older)
@@ -315,12 +322,13 @@ class ColumnChanges:
             raise self._refusal(taken, what)
 
     def _force(self, place: str, kind: str) -> None:
-        """A mirror's values are cast; a changelog's stay, under another name."""
-        if self._policy.mirror:
+        """A mirror's values are cast; a changelog's stay, under another name, and a history has both."""
+        if self._policy.mirror and not self._policy.keeps:
             self._alteration.convert(place, kind)
             return
-        self._move({place: self._free(place)})
-        self._alteration.add(place, kind)
+        free = self._free(place)
+        self._move({place: free})
+        self._alteration.add(place, kind, copied=free if self._policy.keeps else None)
 
     def _rewritten(self, taken: _Taken, name: str) -> None:
         what = f"the values of column '{name}' may have changed with its type ({taken.told.statement})"
@@ -371,7 +379,12 @@ class ColumnChanges:
         return action
 
     def _forces(self, taken: _Taken) -> bool:
-        """Whether the user has accepted what the table can follow only by changing, or losing, values."""
+        """Whether the user has accepted what the table can follow only by changing, or losing, values.
+
+        A history needs nobody's leave where all rows from before have ended.
+        """
+        if self._policy.keeps and taken.told.begins:
+            return True
         if taken.layout.source in self._accepted:
             self.forced.add(taken.layout.source)
             return True

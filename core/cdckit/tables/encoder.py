@@ -27,7 +27,7 @@ class TableEncoder:
     """Makes packets. It remembers the last delete, whose tombstone says nothing new.
 
     Args:
-        mode: whether the tables are a changelog or a mirror.
+        mode: what the tables are.
         placeholder: what stands for an unavailable value.
         declared: the columns of documents that the user has declared.
         inferred: whether columns are to be read off the documents.
@@ -115,6 +115,7 @@ class TableEncoder:
             layout=self._layout(mark.example) if told.kind in _DEFINING else None,
             change=told.change,
             named=named,
+            made_ms=told.made_ms,
         )
 
     def _layout(self, example: Record) -> Layout | None:
@@ -128,9 +129,9 @@ class TableEncoder:
 
     def _change(self, record: Record, value: Struct, shape: EnvelopeShape) -> None:
         facts = self._facts_of(value, shape)
-        if facts.op == "t" and self.mode == "mirror":
+        if facts.op == "t" and self.mode != "changelog":
             table = source_name(None, facts)
-            emptied = Mark(MarkKind.TRUNCATE, record.position, table, table, told=False)
+            emptied = Mark(MarkKind.TRUNCATE, record.position, table, table, told=False, made_ms=facts.source_ts_ms)
             self._emptied.append((record.topic, emptied))
             return
         if facts.op == "t":
@@ -147,11 +148,11 @@ class TableEncoder:
         if image is None:
             raise _fault(record, "a change without the row; the source's log must carry it")
         group = self._rows(record, shape.row, facts)
-        if facts.op == "u" and record.key is None and self.mode == "mirror":
+        if facts.op == "u" and record.key is None and self.mode != "changelog":
             before = shape.image(value, before=True)
             if before is None:
                 raise _fault(record, "an update of a table without a key, and without the row before")
-            group.add_record(before.values, record, _REMOVED)
+            group.add_record(before.values, record, replace(_REMOVED, source_ts_ms=facts.source_ts_ms))
         elif not facts.deleted and isinstance(value, TemplateStruct):
             self._run = _Run.of(record, value, shape, group, facts)
         group.add_record(image.values, record, facts)
@@ -197,7 +198,7 @@ class TableEncoder:
 
     def _flattened(self, record: Record, value: Struct) -> None:
         deleted = str(value.get("__deleted", "false")).lower() == "true"
-        facts = Facts("d" if deleted else None, deleted)
+        facts = Facts("d" if deleted else None, deleted, _whole_number(value.get("__source_ts_ms")))
         if deleted:
             self._deleted = record
         self._rows(record, value.schema, facts).add_record(value.values, record, facts)
@@ -269,6 +270,10 @@ class _Run:
         fill = self._fill
         rows = [record.value.fills[fill].values for record in records]  # type: ignore[union-attr]
         self._group.extend(rows, [record.position for record in records], self._facts)
+
+
+def _whole_number(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _fault(record: Record, what: str) -> SinkError:

@@ -123,8 +123,7 @@ class Evolution(Generic[AnyTarget]):
         for position, _, layout, mark in sorted(steps, key=lambda step: step[:2]):
             if mark is not None and mark.kind is not MarkKind.ALTER and changes.begins_anew(position, layout, mark):
                 continue
-            change = mark.change if mark is not None else None
-            changes.take(position, layout, Told.of(change, statement=mark.statement if mark is not None else ""))
+            changes.take(position, layout, Told.of(mark))
 
     def _carry_out(self, changes: ColumnChanges, forced: Mapping[str, str]) -> None:
         if self.columns:

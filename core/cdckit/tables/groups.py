@@ -13,12 +13,12 @@ from cdckit.api.record import UNAVAILABLE_HEADER, Datum, Header, Record
 from cdckit.api.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
 from cdckit.api.struct import Struct
 from cdckit.connector.envelope import OLD_KEY as OLD_KEY_HEADER
-from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Kind, Layout
+from cdckit.tables.layout import ABSENT, END, FROM, OLD_KEY, OP, POSITION, TO, Kind, Layout
 from cdckit.tables.shapes import FACT_COLUMNS, Facts
 from cdckit.tables.sink import Packet, arrow_stream
 from cdckit.tables.types import ColumnType, column_type, text_of
 
-Mode = Literal["changelog", "mirror"]
+Mode = Literal["changelog", "mirror", "history"]
 Older = tuple[tuple[str, str | None], ...]
 
 _FACT_TYPES = tuple(
@@ -26,13 +26,15 @@ _FACT_TYPES = tuple(
     for name, ddl in FACT_COLUMNS
 )
 _AS_TUPLE = attrgetter(*Facts.__slots__)
+_INSTANT = pa.timestamp("us", tz="UTC")
+_VALIDITY = [(FROM, "timestamp"), (TO, "timestamp"), (END, "string")]
 
 
 class Group:
     """Gathers the rows of one table that have the same columns.
 
     Args:
-        mode: whether the table is a changelog or a mirror.
+        mode: what the table is.
         placeholder: what stands for an unavailable value.
         kind: what the rows are.
         columns: the row's columns, in the order of its values.
@@ -115,7 +117,10 @@ class Group:
             arrays |= self._marks()
         arrays[POSITION] = pa.array(self.positions, pa.string())
         shown.append((POSITION, "string"))
-        unavailable = tuple(self._unavailable(arrays)) if self.mode == "mirror" else ()
+        if self.mode == "history":
+            arrays |= self._validity()
+            shown += _VALIDITY
+        unavailable = tuple(self._unavailable(arrays)) if self.mode != "changelog" else ()
         layout = Layout(
             self.kind,
             self.source,
@@ -129,8 +134,15 @@ class Group:
         )
         return layout, pa.RecordBatch.from_pydict(arrays)
 
+    def _validity(self) -> dict[str, pa.Array]:
+        """From when on a version is valid; its end is not known yet."""
+        made = (facts.source_ts_ms for facts in self.facts)
+        begun = pa.array([None if ms is None else ms * 1000 for ms in made], pa.int64())
+        count = len(self.rows)
+        return {FROM: begun.cast(_INSTANT), TO: pa.nulls(count, _INSTANT), END: pa.nulls(count, pa.string())}
+
     def _marks(self) -> dict[str, pa.Array]:
-        """Columns that say what a row does to a mirror."""
+        """Columns that say what a row does to a mirror, or a history."""
         operations = ["d" if facts.deleted else "c" for facts in self.facts]
         for row in self.old_keys:
             operations[row] = "m"
@@ -205,7 +217,7 @@ class RowGroup(Group):
         if old_key is None and facts.op == "c":
             self.add(self._with_defaults(row, self._absent), record.position, facts)
         else:
-            self.add(row, record.position, facts, self._absent, old_key if self.mode == "mirror" else None)
+            self.add(row, record.position, facts, self._absent, old_key if self.mode != "changelog" else None)
 
     def _old_key(self, record: Record) -> tuple[Any, ...] | None:
         """The key before, where it has changed; what a transform has added to the key is the same as now."""

@@ -44,7 +44,7 @@ class TableImages(Images):
 
     def __init__(self, config: TableOptions) -> None:
         super().__init__()
-        self._mirror = config.mode == "mirror"
+        self._mirror = config.mode != "changelog"
         self.by_position, self.once = not self._mirror, True
         self._declared = config.declared_columns
         self._encoder = TableEncoder("mirror", config.unavailable_value_placeholder, config.declared_columns)

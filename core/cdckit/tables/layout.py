@@ -11,6 +11,9 @@ from cdckit.api.record import LANE_END, lane_of
 POSITION = "__position"
 """The column of a record's position, in every table."""
 
+FROM, TO, END = "__valid_from", "__valid_to", "__end_position"
+"""Of the rows of a history, which are versions: when they were made, and when and where they ended."""
+
 OP = "__cdckit_op"
 """What a row does to a mirror, while it is on its way there: `c` puts a row, `d` removes it, `m` puts one that another
 key had before.

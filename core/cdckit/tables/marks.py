@@ -29,6 +29,7 @@ class Mark:
         layout: of ALTER, CREATE and the begin of a snapshot: that of the rows behind it.
         change: of ALTER: what the table has otherwise, as far as it is known.
         named: what a changelog's rows say of the source's database and table.
+        made_ms: when it happened, in milliseconds since 1970; None where that is not known.
     """
 
     kind: MarkKind
@@ -43,6 +44,7 @@ class Mark:
     layout: Layout | None = None
     change: DefinitionChange | None = None
     named: tuple[str | None, str | None] = (None, None)
+    made_ms: int | None = None
 
     def packet(self, topic: str) -> Packet:
         """The packet that carries it."""

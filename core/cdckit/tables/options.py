@@ -39,8 +39,10 @@ def plain_path(path: str) -> str:
 class TableOptions(PluginConfig):
     """What tables hold, and how they follow their sources."""
 
-    mode: Literal["changelog", "mirror"] = "changelog"
-    """`changelog` appends every change as a row; `mirror` keeps one table for each source table, equal to it."""
+    mode: Literal["changelog", "mirror", "history"] = "changelog"
+    """`changelog` appends every change as a row; `mirror` keeps one table for each source table, equal to it;
+    `history` keeps every version of each row, with when it came and when it went.
+    """
     unavailable_value_placeholder: str = "__debezium_unavailable_value"
     """What stands for a value that the log did not carry, as the source's option of this name says: the mirror then
     keeps the value it has.

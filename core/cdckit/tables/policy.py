@@ -15,11 +15,13 @@ class Policy:
         mirror: whether the tables equal their sources, or are changelogs.
         behavior: what the user has chosen.
         told: whether the source tells marks, so that it can be asked to read a table again.
+        keeps: whether, in tables that equal their sources otherwise, what was there before is kept.
     """
 
     mirror: bool = False
     behavior: Behavior = field(default_factory=Behavior)
     told: bool = False
+    keeps: bool = False
 
     @property
     def unasked(self) -> Policy | None:
@@ -37,5 +39,6 @@ class Policy:
             return (
                 f"`cdc resnapshot FILE --table {source}` reads the table anew; if it is gone by now, {accept} goes on"
             )
-        kept = "what it cannot cast becomes null" if self.mirror else "older values stay, in a column of another name"
+        casts = self.mirror and not self.keeps
+        kept = "what it cannot cast becomes null" if casts else "older values stay, in a column of another name"
         return f"{accept} has the table follow: {kept}"

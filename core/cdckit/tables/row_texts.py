@@ -46,10 +46,21 @@ def texts(column: pa.Array, *, document: bool) -> pa.Array:
     elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         column = pa.array([v if v is None else repr(v) for v in column.to_pylist()], pa.string())
     found = column.cast(pa.string())
-    if pa.types.is_string(column.type) and pc.any(pc.match_substring_regex(found, "[\x1d-\x1f]")).as_py():
+    if pa.types.is_string(column.type) and _has_marks(found):
         for mark, escaped in _ESCAPES.items():
             found = pc.replace_substring(found, mark, escaped)
     return pc.fill_null(found, _NULL)
+
+
+def _has_marks(column: pa.StringArray) -> bool:
+    """Whether what stands between columns, or for others, is in any of the texts, which lie one behind the other."""
+    _, places, data = column.buffers()
+    if data is None or not len(column):
+        return False
+    ends = memoryview(places).cast("i")
+    first, last = ends[column.offset], ends[column.offset + len(column)]
+    text = data.slice(first, last - first).to_pybytes()
+    return any(mark.encode() in text for mark in _ESCAPES)
 
 
 def unescaped(text: str) -> str | None:

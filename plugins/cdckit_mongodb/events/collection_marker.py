@@ -32,19 +32,20 @@ class CollectionMarker:
 
     def of_snapshot(self, names: Sequence[Name], moment: Moment) -> Iterator[TableMark]:
         """That a snapshot which counts from a moment reads these collections."""
-        behind, others = f"{moment_text(moment)}-1-", self._others
+        behind, others, made = f"{moment_text(moment)}-1-", self._others, moment[0] * 1000
         for name in names:
             example = self._example(name)
-            yield TableMark(MarkKind.SNAPSHOT_BEGIN, behind, example, others)
+            yield TableMark(MarkKind.SNAPSHOT_BEGIN, behind, example, others, made_ms=made)
             yield TableMark(MarkKind.SNAPSHOT_END, f"{behind}~", example, others)
 
     def of_event(self, event: dict[str, Any], filters: Filters, position: str) -> Iterator[TableMark]:
         """What an event of a kind in `MARKED` means for the captured collections."""
         kind = event["operationType"]
         old = _name(event["ns"])
-        statement = f"{kind} {'.'.join(old)}"
+        statement, made = f"{kind} {'.'.join(old)}", event["clusterTime"].time * 1000
         if filters.captures(*old):
-            yield TableMark(MarkKind.DROP, position, self._example(old), self._others, statement=statement)
+            example = self._example(old)
+            yield TableMark(MarkKind.DROP, position, example, self._others, statement=statement, made_ms=made)
         if kind == "rename" and filters.captures(*(new := _name(event["to"]))):
             statement = f"{statement} to {'.'.join(new)}"
             yield TableMark(
@@ -54,6 +55,7 @@ class CollectionMarker:
                 self._others,
                 previous=".".join(old),
                 statement=statement,
+                made_ms=made,
             )
 
     def example(self, collection: str) -> TableExample:

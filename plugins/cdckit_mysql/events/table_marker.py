@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from cdckit import MarkKind, Record, TableExample, TableMark
@@ -47,20 +48,27 @@ class TableMarker:
         """
         # All rows of the snapshot lie between the two marks, by position alone: no reader has to know how it was cut.
         begin, end = record_position(point.prefix, 0), record_position(point.prefix, _LAST_ROW)
+        now = time.time_ns() // 1_000_000_000 * 1000
 
         def others() -> Iterator[TableExample]:
             return (self._example(table.id, table) for table in work.captured)
 
         for table in work.begun:
             shared = None if work.first else False
-            yield TableMark(MarkKind.SNAPSHOT_BEGIN, begin, self._example(table.id, table), others, of_shared=shared)
+            yield self._begun(table, begin, others, shared, now)
         for table in work.ahead:
-            yield TableMark(MarkKind.SNAPSHOT_BEGIN, begin, self._example(table.id, table), others, of_shared=True)
+            yield self._begun(table, begin, others, True, now)
         for table in work.ended:
             yield TableMark(MarkKind.SNAPSHOT_END, end, self._example(table.id, table), others)
 
+    def _begun(
+        self, table: Table, begin: str, others: Callable[[], Iterable[TableExample]], shared: bool | None, now: int
+    ) -> TableMark:
+        example = self._example(table.id, table)
+        return TableMark(MarkKind.SNAPSHOT_BEGIN, begin, example, others, of_shared=shared, made_ms=now)
+
     def of_statement(
-        self, changes: Sequence[SchemaChange], tables: Tables, prefix: str, first: int
+        self, changes: Sequence[SchemaChange], tables: Tables, prefix: str, first: int, made_ms: int
     ) -> Iterator[TableMark]:
         """The marks of what one statement changed.
 
@@ -69,6 +77,7 @@ class TableMarker:
             tables: the definitions after it.
             prefix: what the positions of its records begin with.
             first: the number of the first one in the positions.
+            made_ms: when it was made, in milliseconds since 1970.
         """
         statement = _Statement(self._filters, changes)
         found = [one for one in statement.found() if self._filters.captures(*one[1])]
@@ -79,7 +88,8 @@ class TableMarker:
 
         for number, (kind, name, table, change) in enumerate(found, first):
             position = record_position(prefix, number)
-            mark = TableMark(kind, position, self._example(name, table), others, statement=change.ddl)
+            example = self._example(name, table)
+            mark = TableMark(kind, position, example, others, statement=change.ddl, made_ms=made_ms)
             if kind is MarkKind.ALTER:
                 mark = self._altered(mark, statement.before(name), table, change)
                 if mark.change is not None and not mark.change:

@@ -12,6 +12,8 @@ from cdckit_mysql.server.facts import query
 from cdckit_mysql.table import TableId
 
 _STORED = "FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
+_NOTHING_STORED = frozenset({"information_schema", "performance_schema"})
+"""Asked for the tables of the former, MariaDB makes each of them, and has died of one that it could not make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,6 @@ def stored_names(connection: Connection, databases: Callable[[str], bool] = lamb
 def _stored(connection: Connection, databases: Callable[[str], bool], columns: str) -> Iterator[tuple[Any, ...]]:
     """Rows of databases' tables. Each database is asked for alone: older servers open every table that they tell of."""
     for (database,) in query(connection, "SHOW DATABASES"):
-        if databases(database):
+        if database not in _NOTHING_STORED and databases(database):
             for row in query(connection, f"SELECT {columns} {_STORED}", (database,)):
                 yield database, *row

@@ -146,11 +146,12 @@ class ChunkSplits:
         first, last = LogOffset.from_json(whole.start), LogOffset.from_json(whole.end or {})
         reached = _reached(first, last)
         if not with_rows:
-            definitions = replace(whole, payload=self._definitions(history, last))
+            definitions = replace(whole, payload=self._definitions(history, last), records=0)
             return [definitions] if definitions.payload.told else []
         walked, known = self._between(first, last, history, state, parallelism)
         check_topics(self._config, self._filters, known.tables)
-        definitions = replace(whole, payload=self._definitions(history, last) if reached is None else self._work(()))
+        told = self._definitions(history, last) if reached is None else self._work(())
+        definitions = replace(whole, payload=told, records=0)
         if reached is None:
             warn_of_missing(last.resnapshot, known.chosen)
         size = read_in_turn(known.chosen, self._config.snapshot_batch_rows)

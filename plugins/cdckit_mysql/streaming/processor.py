@@ -437,7 +437,8 @@ class LogProcessor:
             return
         before = len(self.records)
         if self._marker is not None and changes:
-            self.marks += self._marker.of_statement(changes, self._definitions.tables, position.prefix, first)
+            made_ms = self.progress.time_us // 1000
+            self.marks += self._marker.of_statement(changes, self._definitions.tables, position.prefix, first, made_ms)
         if self._truncates:
             self._truncations(event, changes, position.prefix, first)
         if self._schema_changes is not None and changes:

@@ -19,6 +19,7 @@ from cdckit import HistoryEntry, StateError, StateHeldError, StateStore
 from kafka.secured import PASSWORD, SecuredBroker
 from kafka.state.places import backend_of
 from testkit.servers.kafka import KafkaBroker
+from testkit.servers.process import halt
 
 OTHER = """
 import sys
@@ -97,7 +98,7 @@ def test_a_process_that_was_paused_saves_nothing_behind_its_follower(
 ) -> None:
     """It has not heard that Kafka gave its state to another one."""
     with other_holder(kafka_broker, unique_name) as process:
-        process.send_signal(signal.SIGSTOP)
+        halt(process.pid)
         with closing(_opened_once_let_go(kafka_broker, unique_name)) as store:
             assert store.load_offset() == {"n": 1}
             process.send_signal(signal.SIGCONT)

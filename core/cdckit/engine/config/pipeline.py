@@ -22,6 +22,7 @@ from cdckit.engine.state.file_config import FileStateConfig
 from cdckit.kafka import PRODUCER, ClientProperties, from_java_or_librdkafka
 
 Runner = Literal["spark", "direct"]
+Tail = Literal["spark", "direct"]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
 Options = dict[str, Any]
 
@@ -52,6 +53,14 @@ class PipelineConfig(PluginConfig):
     runner: Runner = "spark"
     """Who drives the pipeline: `spark` (Structured Streaming, on this machine or a cluster) or `direct`
     (one process, no JVM, lowest latency).
+    """
+    tail: Tail = "spark"
+    """On Spark: who has the log's end once the pipeline has caught up: `spark`, or `direct`, a process of low latency
+    beside the driver, which also delivers while Spark starts. Snapshots and backlogs stay Spark's.
+    """
+    tail_max_lag_ms: PositiveInt = 30_000
+    """With `tail: direct`: how old, in milliseconds, the newest change that was delivered may be while more is to come;
+    beyond that Spark goes on, until it is behind by half of it at the most.
     """
     state: Options = Field(default_factory=lambda: {"type": "file"})
     """Where offsets, schema history and snapshot progress are kept; `type` names the state store. A text in its place
@@ -246,6 +255,9 @@ class ResolvedPipeline:
     Attributes:
         name: the pipeline's name.
         runner: who drives it.
+        tail: who has the log's end on Spark.
+        tail_max_lag_ms: how far a direct process that has it may be behind, in milliseconds.
+        tail_sink: what such a process writes by, where it is not the sink itself.
         folder: the pipeline's directory on this machine.
         store: where its state is kept.
         checkpoint: where Spark's checkpoint is kept, if not in that directory.
@@ -293,6 +305,9 @@ class ResolvedPipeline:
     metrics: MetricsAccess | None = None
     errors: ErrorHandling = field(default_factory=ErrorHandling)
     ledger: bool = False
+    tail: Tail = "spark"
+    tail_max_lag_ms: int = 30_000
+    tail_sink: Component | None = None
     warnings: tuple[str, ...] = ()
     file: Path | None = None
     as_written: bool = True

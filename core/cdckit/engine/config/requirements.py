@@ -9,6 +9,7 @@ from cdckit.api.sink import TableSink
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.connector.signals.options import SignalOptions
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.config.tail import beyond_tail
 from cdckit.engine.ledger.requirements import unmet as ledger_unmet
 from cdckit.engine.lineage.transport import require_lineage
 from cdckit.engine.spark.release import installed, refused
@@ -28,6 +29,10 @@ _MIRRORS = (
     "any more: set it to none, or {}sink.mode to changelog"
 )
 _WAITING = "to quarantine with quarantine.later.changes: wait, so that a replay mends them, or "
+
+
+_EQUAL = ("mirror", "history")
+"""The modes of tables that cannot lack a change."""
 
 
 def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
@@ -58,6 +63,7 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             problems += _tolerance_on_spark(pipeline, made_by)
             problems += _direct_tables(pipeline, made_by)
         if component is pipeline.sink:
+            problems += beyond_tail(pipeline, made_by)
             problems += ledger_unmet(pipeline, made_by)
         if pipeline.runner == "direct" and component is pipeline.sink:
             problems += _tables_on_direct(pipeline, made_by)
@@ -76,7 +82,7 @@ def _tables_on_direct(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 def _mirrors(pipeline: ResolvedPipeline) -> list[str]:
     """A mirror may lack a row only where all later changes of the row wait for it."""
     tolerance, name = pipeline.errors.tolerance, pipeline.sink.registration.name
-    if tolerance == "none" or pipeline.errors.waits or getattr(pipeline.sink.config, "mode", "") != "mirror":
+    if tolerance == "none" or pipeline.errors.waits or getattr(pipeline.sink.config, "mode", "") not in _EQUAL:
         return []
     return [_MIRRORS.format(tolerance, name, _WAITING)]
 
@@ -145,4 +151,5 @@ def _components(pipeline: ResolvedPipeline) -> list[Component]:
     steps = [part for step in pipeline.transforms for part in (step.transform, step.predicate) if part is not None]
     serializers = (pipeline.serializer, pipeline.key_serializer, pipeline.header_serializer)
     written_by = (part for part in serializers if part is not None)
-    return [pipeline.source, pipeline.store, *steps, *written_by, pipeline.sink]
+    tail = [] if pipeline.tail_sink is None else [pipeline.tail_sink]
+    return [pipeline.source, pipeline.store, *steps, *written_by, *tail, pipeline.sink]

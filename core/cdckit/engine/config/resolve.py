@@ -25,6 +25,7 @@ from cdckit.engine.config.raw_pipeline import (
     state_options,
 )
 from cdckit.engine.config.steps import read_steps
+from cdckit.engine.config.tail import tail_sink
 from cdckit.engine.state.file_config import FileStateConfig
 from cdckit.errors import ConfigError, Problem
 
@@ -57,6 +58,7 @@ def resolve(raw: RawPipeline, *, incomplete: bool = False, needed: Collection[st
     serializer, keys, headers = _serializers(raw, reader)
     steps = read_steps(raw.options.get("transforms", []), raw.options.get("predicates", {}), reader)
     store = reader.component("state-store", STATE, state_options(raw.options))
+    tail = None if pipeline is None or sink is None else tail_sink(pipeline, sink, reader)
     if pipeline is None or reader.problems or source is None or store is None or serializer is None or sink is None:
         raise ConfigError(*dict.fromkeys((*reader.problems, *lacking.values())))
     asked = source_config(source)
@@ -85,6 +87,9 @@ def resolve(raw: RawPipeline, *, incomplete: bool = False, needed: Collection[st
         metrics=pipeline.metrics,
         errors=error_handling(pipeline, name, store, sink),
         ledger=pipeline.ledger,
+        tail=pipeline.tail,
+        tail_max_lag_ms=pipeline.tail_max_lag_ms,
+        tail_sink=tail,
         warnings=(*reader.warnings, *_left_out(pipeline, asked), *_taken_as_text(raw)),
     )
 

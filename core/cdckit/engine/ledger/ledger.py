@@ -125,12 +125,13 @@ class Ledger:
             return
         ends = [(run.first, run.before, run.after) for run in noted.runs[1:]]
         ends.append((len(messages), len(noted.befores), len(noted.afters)))
+        alone = len(noted.runs) == 1
         for run, (end, before, after) in zip(noted.runs, ends, strict=True):
-            topics = messages.topics[run.first : end]
+            topics = messages.topics if alone else messages.topics[run.first : end]
             topic = topics[0]
             if topics.count(topic) == len(topics):
                 befores, afters = noted.befores[run.before : before], noted.afters[run.after : after]
-                written = messages.values[run.first : end]
+                written = messages.values if alone else messages.values[run.first : end]
                 self._take(topic, _Rows(run, befores, afters, written, messages.positions[run.first]))
             else:
                 for each in set(topics):
@@ -165,12 +166,14 @@ class Ledger:
         self._note_source(table, source)
         if table.void:
             return
+        if table.form is not form and table.form == form and [*table.form.columns] == [*form.columns]:
+            table.form = form  # the state's was the same; by that it is known at a glance from here on
         if table.form is not form and table.form is not None:
             if not table.form.covers(form):
                 lost = table.form.lost(form)
                 table.spoil(f"its definition changed at position {rows.position}: {lost} went or became otherwise")
                 return
-            if len(table.form.columns) != len(form.columns):
+            if [*table.form.columns] != [*form.columns]:
                 befores, afters = self._in_form(table.form, rows)
         if run.op == "u" and len(befores) != len(afters):
             table.spoil(f"an update at position {rows.position} or behind it does not tell the row before")
@@ -178,7 +181,7 @@ class Ledger:
         table.take(afters, befores)
 
     def _in_form(self, form: RowForm, rows: _Rows) -> tuple[list[bytes], list[bytes]]:
-        """The hashes of rows that have more columns than those that are added up."""
+        """The hashes of rows that have more columns than those that are added up, or have them in another order."""
         assert self._rows is not None
         events = list(self._rows.rows_of(rows.run, rows.written))
         befores, afters = (

@@ -41,8 +41,8 @@ def unmet(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 def _of_the_way(pipeline: ResolvedPipeline) -> Iterator[str]:
     if pipeline.errors.tolerance != "none":
         yield "needs 'errors.tolerance: none': rows that are set aside would be taken for lost ones"
-    if find_spec("xxhash") is None:
-        yield "needs the package xxhash: pip install 'cdckit[diff]'"
+    if lacking := [name for name in ("numpy", "xxhash") if find_spec(name) is None]:
+        yield f"needs {', '.join(lacking)}: pip install 'cdckit[diff]'"
 
 
 def _of_sparks_tables(pipeline: ResolvedPipeline) -> Iterator[str]:

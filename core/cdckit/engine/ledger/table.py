@@ -9,7 +9,7 @@ from typing import Any, Self
 from cdckit.engine.ledger.row_form import RowForm
 from cdckit.engine.ledger.sums import Sums
 
-_FOLDED = 8192
+_FOLDED = 2048
 """So many hashes wait at the most until the offset behind them is known; then they are added up."""
 
 

@@ -8,8 +8,11 @@ from itertools import groupby
 from operator import add, itemgetter
 from typing import Any
 
+import numpy
+from numpy.typing import NDArray
+
 from cdckit.api.held import Image, ImageColumns
-from cdckit.engine.proof.hashing import Hash
+from cdckit.engine.proof.hashing import SIZE, Hash
 from cdckit.errors import SinkError
 
 PLAIN = struct.Struct("<16s16sIB")
@@ -17,6 +20,11 @@ _POSITIONED = struct.Struct("<16s16sIB96s")
 KIND = struct.Struct("<IB")
 _LONGEST_POSITION = 96
 _NOTHING = bytes(16)
+_MANY = 256
+"""So many entries are put together at once; for fewer that takes longer than one by one."""
+
+Block = NDArray[numpy.uint8]
+"""Entries of rows, a line of bytes each."""
 
 
 ROW, GONE, EMPTIED = 0, 1, 2
@@ -79,11 +87,21 @@ class Entries:
             place = _NOTHING if key is None else digest(name + key)
             yield PLAIN.pack(place, told if kind == ROW else _NOTHING, number, kind) + _place(position)
 
-    def of_columns(self, images: ImageColumns | Iterable[Image]) -> Iterable[bytes]:
-        """The same of images by columns; of others as `of`."""
-        if isinstance(images, ImageColumns):
+    def of_columns(self, images: ImageColumns | Iterable[Image]) -> Iterable[bytes] | Block:
+        """The same of images by columns, together where they are many; of others as `of`."""
+        if not isinstance(images, ImageColumns):
+            return self.of(images)
+        if len(images.keys) < _MANY or self._positioned:
             return self._of_rows(*images)
-        return self.of(images)
+        return self._block(images.topic, images.keys, images.rows)
+
+    def _block(self, topic: str, keys: Sequence[bytes], rows: Sequence[bytes]) -> Block:
+        number, name = self._topic(topic)
+        block = numpy.empty((len(keys), PLAIN.size), numpy.uint8)
+        block[:, :SIZE] = _lines(map(self._digest, [name + key for key in keys]))
+        block[:, SIZE : 2 * SIZE] = _lines(map(self._digest, rows))
+        block[:, 2 * SIZE :] = numpy.frombuffer(KIND.pack(number, ROW), numpy.uint8)
+        return block
 
     def _of_topic(self, topic: str, columns: Iterator[tuple[Any, ...]]) -> Iterable[bytes]:
         """The entries of one topic's images, which come column by column."""
@@ -125,6 +143,10 @@ class Entries:
 
     def _topic(self, topic: str) -> tuple[int, bytes]:
         return self._topics.setdefault(topic, (len(self._topics), topic.encode() + b"\0"))
+
+
+def _lines(hashes: Iterable[bytes]) -> Block:
+    return numpy.frombuffer(b"".join(hashes), numpy.uint8).reshape(-1, SIZE)
 
 
 def _place(position: str) -> bytes:

@@ -25,7 +25,6 @@ from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, sink_contex
 from cdckit.engine.proof.awaiting import await_passed
 from cdckit.engine.proof.beside import Beside
 from cdckit.engine.proof.canonical import OfRow
-from cdckit.engine.proof.comparing import Mismatch
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.hashing import HashName, hash_of
 from cdckit.engine.proof.kept_rows import KeptRows
@@ -34,6 +33,7 @@ from cdckit.engine.proof.messages import MessageImages
 from cdckit.engine.proof.report import TableProof
 from cdckit.engine.proof.rounds import Found, Round, routes_of
 from cdckit.engine.proof.routes import Route, shared
+from cdckit.engine.proof.suspects import Suspects
 from cdckit.engine.proof.verdict import Verdict
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_batch
@@ -251,7 +251,7 @@ class _Rounds:
     def run(self, tables: Sequence[str]) -> list[TableProof]:
         verdict = Verdict(self._proof.pipeline, self._images)
         done: dict[str, TableProof] = {}
-        before: Mapping[str, Mapping[bytes, Mismatch]] = {}
+        before = Suspects()
         for number in range(1, _MOST_ROUNDS + 1):
             self._proof.told(f"round {number}: reading the source")
             found = self._round(tables, before, number)
@@ -261,11 +261,11 @@ class _Rounds:
             done |= {name: replace(proof, seconds=seconds) for name, proof in judged.decided.items()}
             if not judged.again:
                 break
-            tables, before = judged.again, found.differing
+            tables, before = judged.again, judged.suspects
         return [done[name] for name in sorted(done)]
 
-    def _round(self, tables: Sequence[str], before: Mapping[str, Mapping[bytes, Mismatch]], number: int) -> Found:
-        keys = {key for differing in before.values() for key in list(differing)[:_SHOWN_KEYS]}
+    def _round(self, tables: Sequence[str], before: Suspects, number: int) -> Found:
+        keys = {key for differing in before.rows.values() for key in list(differing)[:_SHOWN_KEYS]}
         folder = self._folder / f"round-{number}"
         kept = self._proof.kept if number == 1 else None
         with self._proof.beside(tables, (kept.folder if kept else folder) / "source") as beside:

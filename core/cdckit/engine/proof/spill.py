@@ -6,6 +6,10 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy
+
+from cdckit.engine.proof.entries import Block
+
 BUCKETS = 256
 """A key's bucket is the first byte of its hash."""
 _HELD_BYTES = 32 << 20
@@ -31,8 +35,27 @@ class Spill:
         self._held = 0
         self._written = False
 
-    def add(self, entries: Iterable[bytes]) -> None:
+    def add(self, entries: Iterable[bytes] | Block) -> None:
         """Takes entries; those of one bucket stay in their order. One without a key goes into every bucket."""
+        if isinstance(entries, numpy.ndarray):
+            self._add_block(entries)
+        else:
+            self._add_each(entries)
+        if self._held >= self._most:
+            self._write()
+
+    def _add_block(self, block: Block) -> None:
+        """Takes entries that have keys, put in the order of their buckets at once."""
+        bucket, width = block[:, 0], block.shape[1]
+        data = block[bucket.argsort(kind="stable")].tobytes()
+        at = 0
+        for part, count in zip(self._parts, numpy.bincount(bucket, minlength=BUCKETS).tolist(), strict=True):
+            if count:
+                part.append(data[at : at + count * width])
+                at += count * width
+        self._held += len(block)
+
+    def _add_each(self, entries: Iterable[bytes]) -> None:
         parts, before = self._parts, self._held
         for entry in entries:
             if not entry[0] and entry[:16] == _ALL:
@@ -42,8 +65,6 @@ class Spill:
                 parts[entry[0]].append(entry)
             before += 1
         self._held = before
-        if self._held >= self._most:
-            self._write()
 
     def bucket(self, number: int) -> bytes:
         """All entries of a bucket."""

@@ -13,6 +13,7 @@ from cdckit.engine.proof.comparing import Mismatch
 from cdckit.engine.proof.report import Difference, Outcome, TableProof
 from cdckit.engine.proof.rounds import Found
 from cdckit.engine.proof.routes import Route, shared
+from cdckit.engine.proof.suspects import Suspects
 
 _SHOWN = 1000
 _LEFT_OUT = "the transforms leave out some of its rows"
@@ -25,10 +26,12 @@ class Judged:
     Attributes:
         decided: the tables that need no further round, by their names.
         again: the names of the tables that do.
+        suspects: what the next round is asked about.
     """
 
     decided: dict[str, TableProof] = field(default_factory=dict)
     again: list[str] = field(default_factory=list)
+    suspects: Suspects = field(default_factory=Suspects)
 
 
 class Verdict:
@@ -43,12 +46,12 @@ class Verdict:
         self._config = pipeline.source_config
         self._images = images
 
-    def of(self, found: Found, before: Mapping[str, Mapping[bytes, Mismatch]], *, last: bool) -> Judged:
+    def of(self, found: Found, before: Suspects, *, last: bool) -> Judged:
         """What a round says.
 
         Args:
             found: what it found.
-            before: what differed in the round before it.
+            before: what no round before it found equal.
             last: whether there is no further one.
         """
         judged = Judged()
@@ -62,12 +65,14 @@ class Verdict:
                 continue
             unsettled = [f"{route.table}: {found.unsettled[route.table]}" for route in routes
                          if route.table in found.unsettled]  # fmt: skip
-            differing = found.differing.get(topic, {})
-            known = before.get(topic, {})
+            more = found.more[topic] > 0
+            differing = before.among(topic, found.differing.get(topic, {}), more=more)
+            known = before.rows.get(topic, {})
             exact = found.exact and topic not in found.passing
             still = {key: one for key, one in differing.items() if _counts(one, known, exact=exact)}
             if not last and (unsettled or len(still) < len(differing)):
                 judged.again += [route.table for route in routes]
+                judged.suspects.keep(topic, differing, complete=not (more or unsettled))
             elif unsettled:
                 note = f"its definition or all its rows changed while it was read ({', '.join(unsettled)})"
                 judged.decided[name] = TableProof(name, topic, "undecided", found.rows[topic], note=note)

@@ -6,22 +6,26 @@ import logging
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from cdckit.api.record import Batch
 from cdckit.api.sink import Sink, TableSink
 from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.connector.signals.inbox import FOLDER
 from cdckit.engine.barrier import BarrierRequests
-from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, sink_context
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source, make_tail_sink, sink_context
 from cdckit.engine.quarantine.delivery import tolerant
 from cdckit.engine.runners.garbage import spare_collections
+from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.looks import Looks
-from cdckit.engine.runners.next_splits import next_splits
+from cdckit.engine.runners.next_splits import Work, next_work
 from cdckit.engine.runners.progress import Progress
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.start import claim
+from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.runners.table_run import TableRun
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
@@ -52,14 +56,24 @@ class DirectRunner(Runner):
 
     name = "direct"
 
-    def _run(self, stack: ExitStack, once: bool) -> None:
+    def __init__(
+        self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None, handover: Handover | None = None
+    ) -> None:
+        """Of a pipeline on Spark whose tail this process has, `handover` says when Spark goes on."""
+        super().__init__(pipeline, stopping)
+        self.handover = handover
+
+    def drive(self, stack: ExitStack, once: bool) -> None:
+        """Opens state, sink and source, and reads on from the saved offset."""
         name, stopping = self.pipeline.name, self.stopping
         state = open_state(StatePlace.of(self.pipeline))
         stack.callback(state.close)
-        made = make_sink(self.pipeline)
+        made = make_tail_sink(self.pipeline) if self.handover else make_sink(self.pipeline)
         if isinstance(made, DirectTableSink):
+            if self.handover is not None and self.handover.is_sparks(state, self.pipeline.folder):
+                return
             claim(state, self.pipeline, self.stopping, mirrors=made.mirrors)
-            TableRun(self, state, made).run(stack, once=once)
+            TableRun(self, state, made, self.handover).run(stack, once=once)
             return
         claim(state, self.pipeline, self.stopping)
         plain = make_encoder(self.pipeline)
@@ -133,26 +147,45 @@ class DirectRunner(Runner):
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         while not self.stopping():
             try:
-                splits, last = next_splits(source, offset, once)
+                work = next_work(source, offset, once, self.handover)
+                if work is None:
+                    return
                 retries.reached()
                 looks.planned()
-                for batch in (batch for split in splits for batch in source.read(split)):
-                    for messages in encode.portions(batch.records):
-                        progress.write(messages)
-                    progress.took(batch)
-                    retries.progressed()
-                    self.figures.source_away.end()
-                    looks.delivered()
-                    if self.stopping():
-                        return
+                if self._read(work, source, encode, progress, looks, retries):
+                    return
             except SnapshotDueError:  # the source has said why
                 progress.begin_anew()
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error, retries, progress)
             else:
-                if last or not splits:
+                if work.last or not (work.splits or work.end):
                     return
             offset = progress.offset if progress.offset is not None else offset
+
+    def _read(
+        self, work: Work, source: Source, encode: Encoder, progress: Progress, looks: Looks, retries: Retries
+    ) -> bool:
+        """Delivers what is to be read next; gives whether this process is to end before there is more."""
+        for batch in (batch for split in work.splits for batch in source.read(split)):
+            for messages in encode.portions(batch.records):
+                progress.write(messages)
+            progress.took(batch)
+            retries.progressed()
+            self.figures.source_away.end()
+            looks.delivered()
+            if self.stopping() or self._gives_way(batch):
+                return True
+        if work.end is not None and not self.stopping():  # else a split may have ended before its end
+            progress.took(Batch([], work.end, save=True))
+        return False
+
+    def _gives_way(self, batch: Batch) -> bool:
+        """Whether Spark goes on behind a batch, from where none of its records comes again."""
+        if self.handover is None or batch.offset is None or batch.repeats or not self.handover.due():
+            return False
+        self.handover.give()
+        return True
 
     def _pause(self, error: RetriableSourceError | RetriableSinkError, retries: Retries, progress: Progress) -> None:
         """Saves what has come so far, and waits for the source, for the sink, or for what stands before it."""

@@ -56,7 +56,7 @@ class Runner(ABC):
             error: BaseException | None = None
             try:
                 with ExitStack() as stack:
-                    self._run(stack, once)
+                    self.drive(stack, once)
             except StoppedError:  # before anything was read: there is nothing to save
                 pass
             except BaseException as fault:
@@ -80,5 +80,9 @@ class Runner(ABC):
         return Forecaster(source, self.figures, self.pipeline.forecast_warning_ms / 1000)
 
     @abstractmethod
-    def _run(self, stack: ExitStack, once: bool) -> None:
-        """Runs the pipeline; what `stack` is given is let go of at the end."""
+    def drive(self, stack: ExitStack, once: bool) -> None:
+        """Runs the pipeline; what `stack` is given is let go of at the end.
+
+        Raises:
+            CdcError: as `run`.
+        """

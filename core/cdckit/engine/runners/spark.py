@@ -14,11 +14,13 @@ from pyspark.sql import SparkSession
 from cdckit.api.record import Offset, Record
 from cdckit.api.source import SourceContext
 from cdckit.api.state_store import Json, StateStore
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.start import claim, look_at_lists
+from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark.checkpoints import checkpoints_of
 from cdckit.engine.spark.deliveries import make_delivery
 from cdckit.engine.spark.delivery import Delivery
@@ -45,6 +47,7 @@ from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 
 if TYPE_CHECKING:
+    from cdckit.engine.runners.tail import SparkStage
     from cdckit.engine.spark.batch_ledger import BatchLedger
 
 log = logging.getLogger("cdckit.runner")
@@ -74,7 +77,15 @@ class SparkRunner(Runner):
 
     name = "spark"
 
-    def _run(self, stack: ExitStack, once: bool) -> None:
+    def __init__(
+        self, pipeline: ResolvedPipeline, stopping: StopSignal | None = None, stage: SparkStage | None = None
+    ) -> None:
+        """Of a pipeline whose tail a direct process has, `stage` says when that goes on."""
+        super().__init__(pipeline, stage or stopping)
+        self._stage = stage
+
+    def drive(self, stack: ExitStack, once: bool) -> None:
+        """One checkpoint after another, where what lies behind one is gone at the source."""
         require_java()
         anew = False
         while not self.stopping():
@@ -113,6 +124,8 @@ class SparkRunner(Runner):
         told = QueryNotices(
             notifications.notices, self.figures.pace, None if self.lineage is None else self.lineage.writes
         )
+        if self._stage is not None:
+            self._stage.watch(told)
         answers: dict[str, Callable[..., Any]] = {
             "parallelism": lambda: parallelism_of(session),
             "copy": lambda: self._copy(place),
@@ -236,6 +249,8 @@ class SparkRunner(Runner):
                 query.told.lost(str(error))
                 retries.pause(error)
             else:
+                if self._stage is not None:
+                    self._stage.settled = query.settled
                 return
 
     def _hand_over(self, place: HadoopFolder | None, delivery: Delivery, *, anew: bool) -> tuple[Generation, _Kept]:
@@ -290,6 +305,16 @@ class SparkRunner(Runner):
             open_state(StatePlace.of(self.pipeline), place).close()
         except StateError as error:
             log.warning("%s", error)
+
+
+def session_of(pipeline: ResolvedPipeline, stopping: StopSignal) -> SparkSession:
+    """The session that a pipeline runs in, started unless it is there.
+
+    Raises:
+        ConfigError: a package lacks, or Spark does not start.
+    """
+    delivery = make_delivery(pipeline, once=False, stopping=stopping)
+    return start_session(pipeline.name, pipeline.spark, delta=delivery.delta)
 
 
 def _notified(told: QueryNotices, notifications: SnapshotNotifications, end: Offset) -> Sequence[Record]:

@@ -18,6 +18,7 @@ from cdckit.engine.chain import TransformChain
 from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.next_splits import next_splits
 from cdckit.engine.runners.retries import Retries
@@ -41,6 +42,11 @@ class _Work(NamedTuple):
     end: Offset | None = None
     last: bool = False
 
+    @property
+    def ends(self) -> bool:
+        """Whether nothing comes behind them."""
+        return self.last or not (self.splits or self.end)
+
 
 class TableDrive:
     """Reads, and gives what was read to the sink.
@@ -53,6 +59,7 @@ class TableDrive:
         stopping: asked between batches.
         figures: are told of who is away.
         notices: tell the hooks of a source that is.
+        handover: says when Spark goes on; None: never.
     """
 
     def __init__(
@@ -64,6 +71,7 @@ class TableDrive:
         stopping: StopSignal,
         figures: Figures,
         notices: RunNotices,
+        handover: Handover | None = None,
     ) -> None:
         self._source = source
         self._progress = progress
@@ -72,6 +80,7 @@ class TableDrive:
         self._stopping = stopping
         self._figures = figures
         self._notices = notices
+        self._handover = handover
 
     def run(self, *, once: bool) -> None:
         """Until asked to stop; `once`: up to where the log ends now.
@@ -79,14 +88,13 @@ class TableDrive:
         Raises:
             CdcError: what stopped it.
         """
-        while not self._stopping():
+        while not self._is_over:
             try:
                 work = self._next(once=once)
                 self._retries.reached()
                 self._looks.planned()
                 self._read(work)
-                ends = work.last or not (work.splits or work.end)
-                if ends and self._progress.batches.planned_end is None:
+                if work.ends and self._progress.batches.planned_end is None:
                     self._progress.save()  # here, where what a table refuses can still be looked for
             except SnapshotDueError:  # the source has said why
                 self._progress.begin_anew()
@@ -96,19 +104,34 @@ class TableDrive:
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error)
             else:
-                if ends:
+                if work.ends:
                     return
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether this process is to end."""
+        return self._stopping() or (self._handover is not None and self._handover.given)
 
     def _next(self, *, once: bool) -> _Work:
         progress, source = self._progress, self._source
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         end = progress.batches.planned_end
         if end is None and (end := source.snapshot_point(offset)) is not None:
+            if self._handover is not None:
+                return self._part(self._handover, offset, end)
             progress.plan(end)
         if end is not None:
             return _Work(source.plan(offset, end), end)
         splits, last = next_splits(source, offset, once)
         return _Work(splits, last=last)
+
+    def _part(self, handover: Handover, offset: Offset, point: Offset) -> _Work:
+        """A part of a snapshot as one batch; nothing where Spark reads it."""
+        part = handover.part(self._source, offset, point)
+        if part is None:
+            return _Work(())
+        self._progress.plan(part.end)
+        return _Work(part.splits, part.end)
 
     def _read(self, work: _Work) -> None:
         batches = (batch for split in work.splits for batch in self._source.read(split))
@@ -127,8 +150,17 @@ class TableDrive:
             self._progress.took(batch)
             self._progressed()
             self._looks.delivered()
-            if self._stopping():
+            if self._stopping() or self._gives_way():
                 return
+
+    def _gives_way(self) -> bool:
+        """Whether Spark goes on: behind a saved offset, with no table ahead of it."""
+        if self._handover is None or not self._handover.due():
+            return False
+        self._progress.save()
+        if self._progress.settled:
+            self._handover.give()
+        return self._progress.settled
 
     def _progressed(self) -> None:
         self._retries.progressed()

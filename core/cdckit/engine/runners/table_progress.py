@@ -210,6 +210,13 @@ class TableProgress:
         self._commit(None if self._behind else self.offset)
         self._keep()
 
+    @property
+    def settled(self) -> bool:
+        """Whether the tables have all that lies before the saved offset, and nothing that lies behind."""
+        batches = self.batches
+        saved = self.offset == self._saved and not self._behind
+        return saved and not (self._sink.waiting or batches.begun or batches.planned_end)
+
     def rewind(self) -> None:
         """Forgets what is not committed, before it is read again.
 

@@ -20,6 +20,7 @@ from cdckit.engine.quarantine.faulty import FaultyRecords
 from cdckit.engine.quarantine.places import open_quarantine
 from cdckit.engine.quarantine.rows import TolerantRows
 from cdckit.engine.runners.garbage import spare_collections
+from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.retries import Retries
@@ -48,13 +49,17 @@ class TableRun:
         runner: whose it is.
         state: the pipeline's, held.
         sink: not yet opened.
+        handover: says when Spark goes on; None: never.
     """
 
-    def __init__(self, runner: Runner, state: StateStore, sink: DirectTableSink) -> None:
+    def __init__(
+        self, runner: Runner, state: StateStore, sink: DirectTableSink, handover: Handover | None = None
+    ) -> None:
         self._runner = runner
         self._pipeline = runner.pipeline
         self._state = state
         self._sink = sink
+        self._handover = handover
 
     def run(self, stack: ExitStack, *, once: bool) -> None:
         """Until the log's end (`once`), or asked to stop.
@@ -88,7 +93,9 @@ class TableRun:
         looks = Looks(source, chain, runner.notices)
         retries = Retries(source.retry_schedule(), runner.stopping)
         try:
-            TableDrive(source, progress, looks, retries, runner.stopping, figures, notices).run(once=once)
+            TableDrive(source, progress, looks, retries, runner.stopping, figures, notices, self._handover).run(
+                once=once
+            )
         except StoppedError as error:
             log.info("%s", error)
         except (SinkError, StateError):

@@ -15,7 +15,8 @@ from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit.engine.serializers.json_text import Text, TextCompiler
-from cdckit.engine.serializers.row_texts import Digest, OfText, RowTexts
+from cdckit.engine.serializers.row_text_compiler import Digest, OfText
+from cdckit.engine.serializers.row_texts import RowTexts
 from cdckit.engine.serializers.simple_text import simple_text
 from cdckit.errors import TransformError
 

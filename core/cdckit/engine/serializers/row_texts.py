@@ -13,21 +13,19 @@ import orjson
 
 from cdckit.api.record import Record
 from cdckit.api.schema import Schema
-from cdckit.api.struct import Path, Struct, Template
+from cdckit.api.struct import Struct, Template
 from cdckit.connector.envelope import is_envelope
 from cdckit.engine.serializers.json_payload import Payload, PayloadCompiler
-from cdckit.engine.serializers.json_text import Text, TextCompiler, hollow, schema_at
-from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
+from cdckit.engine.serializers.json_text import Text, hollow
+from cdckit.engine.serializers.row_text_compiler import IMAGES, Digest, OfText, RowTextCompiler
 
-_IMAGES = ("before", "after")
 _READ = "r"
 _TABLE_NAMES = ("db", "table", "collection")
-_PLAIN_LENGTHS = {ZONED_TIMESTAMP.name: 20, ZONED_TIME.name: 9}
-"""How long times are that have no fraction, which is written in more than one way."""
-
-OfText = Callable[[Schema], Callable[[bytes], bytes]]
-"""For rows of a schema what brings their texts to one form, where they are written in more than one."""
-Digest = Callable[[bytes], bytes]
+_TO_BEFORE = b'{"before":'
+_BEHIND_BEFORE, _BEHIND_AFTER = b'},"after":', b'},"source":{'
+_TO_AFTER = len(_BEHIND_BEFORE) - 1
+_NULL_TO_AFTER = len(b'null,"after":')
+_FLAT = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string", "bytes")
 
 
 class Run(NamedTuple):
@@ -53,33 +51,55 @@ class Run(NamedTuple):
 
 
 class _Noted(NamedTuple):
-    """Where events of one schema have what is noted.
+    """Where events of one schema have what tells runs apart.
 
     Attributes:
         row: the schema of their rows; None: they have none.
         op: the number of the operation's field.
         source: that of the source block.
-        before: that of the row before.
-        after: that of the row after.
-        write: writes a row.
-        hashed: the hash of a row, given what was written.
-        envelope: makes of an event, whose rows are texts, what `orjson` writes.
         table: of the values of a source block those that name the table; None: it has none.
-        head: what stands before an event.
-        tail: what stands behind it.
     """
 
     row: Schema | None = None
     op: int = 0
     source: int = 0
-    before: int = 0
-    after: int = 0
-    write: Text = bytes
-    hashed: Callable[[Any, bytes], bytes] = lambda *_: b""
-    envelope: Payload = bytes
     table: Callable[[Sequence[Any]], Any] | None = None
-    head: bytes = b""
-    tail: bytes = b""
+
+
+class _Found(NamedTuple):
+    """How events of one schema are written whose rows can be found in their texts by what stands behind them.
+
+    Attributes:
+        write: writes an event.
+        hashed: the hash of a row, given what was written.
+        start: where the row before begins in the text.
+    """
+
+    write: Text
+    hashed: Callable[[Any, bytes], bytes]
+    start: int
+
+
+class _Apart(NamedTuple):
+    """How events of one schema are written row by row.
+
+    Attributes:
+        before: the number of the field of the row before.
+        after: that of the row after.
+        write: writes a row.
+        hashed: the hash of a row, given what was written.
+        envelope: makes of an event, whose rows are texts, what `orjson` writes.
+        head: what stands before an event.
+        tail: what stands behind it.
+    """
+
+    before: int
+    after: int
+    write: Text
+    hashed: Callable[[Any, bytes], bytes]
+    envelope: Payload
+    head: bytes
+    tail: bytes
 
 
 class _Event:
@@ -113,11 +133,15 @@ class RowTexts:
         self.befores: list[bytes] = []
         self.afters: list[bytes] = []
         self.runs: list[Run] = []
-        self.texts = _RowTextCompiler(payloads, self, with_schema=with_schema, of_text=of_text, digest=digest)
+        noting = self.befores.append, self.afters.append
+        self.texts = RowTextCompiler(payloads, noting, with_schema=with_schema, of_text=of_text, digest=digest)
         self._event = _Event()
         self._payloads = payloads
         self._records: Sequence[Record] = ()
         self._schema: Schema | None = None
+        self._last = _Noted()
+        self._written: Schema | None = None
+        self._way: _Found | _Apart
         self._op, self._topic, self._table = "", "", None
 
     def begin(self, records: Sequence[Record]) -> None:
@@ -136,18 +160,46 @@ class RowTexts:
         noted = self._note(schema, values, first)
         if noted.row is None:
             return self.texts.text(schema)(datum)
+        if schema is not self._written:
+            self._written, self._way = schema, self._way_of(schema, noted.row)
+        way = self._way
+        return self._found(way, datum, values) if isinstance(way, _Found) else self._apart(way, values)
+
+    def _found(self, way: _Found, datum: Struct, values: Sequence[Any]) -> bytes:
+        text, before, after, at = way.write(datum), values[0], values[1], way.start
+        if before is None:
+            at += _NULL_TO_AFTER
+        else:
+            end = text.index(_BEHIND_BEFORE, at) + 1
+            self.befores.append(way.hashed(before, text[at:end]))
+            at = end + _TO_AFTER
+        if after is not None:
+            self.afters.append(way.hashed(after, text[at : text.index(_BEHIND_AFTER, at) + 1]))
+        return text
+
+    def _apart(self, way: _Apart, values: Sequence[Any]) -> bytes:
         written = list(values)
-        if (row := values[noted.before]) is not None:
-            text = noted.write(row)
-            self.befores.append(noted.hashed(row, text))
-            written[noted.before] = orjson.Fragment(text)
-        if (row := values[noted.after]) is not None:
-            text = noted.write(row)
-            self.afters.append(noted.hashed(row, text))
-            written[noted.after] = orjson.Fragment(text)
+        for at, hashes in ((way.before, self.befores), (way.after, self.afters)):
+            if (row := values[at]) is not None:
+                text = way.write(row)
+                hashes.append(way.hashed(row, text))
+                written[at] = orjson.Fragment(text)
         event = self._event
         event.values = written
-        return noted.head + orjson.dumps(noted.envelope(event)) + noted.tail
+        return way.head + orjson.dumps(way.envelope(event)) + way.tail
+
+    def _way_of(self, schema: Schema, row: Schema) -> _Found | _Apart:
+        made: _Found | _Apart | None = schema.derived.get((self, "way"))
+        if made is None:
+            made = schema.derived[self, "way"] = self._new_way(schema, row)
+        return made
+
+    def _new_way(self, schema: Schema, row: Schema) -> _Found | _Apart:
+        at, (head, tail), (write, hashed) = schema.index, self.texts.around(schema), self.texts.row_text(row)
+        if _stand_apart(schema):
+            return _Found(self.texts.text(schema), hashed, len(head) + len(_TO_BEFORE))
+        envelope = self._payloads.payload(hollow(schema, ((at["before"],), (at["after"],))))
+        return _Apart(at["before"], at["after"], write, hashed, envelope, head, tail)
 
     def rows_of(self, run: Run, messages: Iterable[bytes | None]) -> Iterator[dict[str, Any]]:
         """The rows before and after, as `before` and `after`, of events of a run that were written."""
@@ -158,9 +210,10 @@ class RowTexts:
 
     def _note(self, schema: Schema, values: Sequence[Any], first: int) -> _Noted:
         """Begins a run, unless the event goes with those before it."""
-        noted: _Noted | None = schema.derived.get(self)
-        if noted is None:
-            noted = schema.derived[self] = self._noted(schema)
+        noted = self._last
+        if schema is not self._schema:
+            known: _Noted | None = schema.derived.get(self)
+            noted = self._last = schema.derived.setdefault(self, self._noted(schema)) if known is None else known
         topic = self._records[first].topic
         source: Struct | None = None
         op, table = "", None
@@ -176,27 +229,14 @@ class RowTexts:
 
     def _noted(self, schema: Schema) -> _Noted:
         at = schema.index
-        if not is_envelope(schema) or not at.keys() >= {"op", "source", *_IMAGES}:
+        if not is_envelope(schema) or not at.keys() >= {"op", "source", *IMAGES}:
             return _Noted()
         row = schema.fields[at["after"]].schema
         if row.type != "struct":
             return _Noted()
-        envelope = self._payloads.payload(hollow(schema, ((at["before"],), (at["after"],))))
-        row_text = self.texts.row_text(row)
         names = schema.fields[at["source"]].schema.index
         places = [names[name] for name in _TABLE_NAMES if name in names]
-        table = itemgetter(*places) if places else None
-        return _Noted(
-            row,
-            at["op"],
-            at["source"],
-            at["before"],
-            at["after"],
-            *row_text,
-            envelope,
-            table,
-            *self.texts.around(schema),
-        )
+        return _Noted(row, at["op"], at["source"], itemgetter(*places) if places else None)
 
     def clear(self) -> None:
         """Forgets them."""
@@ -206,60 +246,14 @@ class RowTexts:
         self.runs.clear()
 
 
-class _RowTextCompiler(TextCompiler):
-    """Makes functions that note rows."""
+def _stand_apart(schema: Schema) -> bool:
+    """Whether rows can be found in the text of an event by what stands behind them.
 
-    _more = ("note_before", "note_after")
-
-    def __init__(
-        self, payloads: PayloadCompiler, rows: RowTexts, *, with_schema: bool, of_text: OfText, digest: Digest
-    ) -> None:
-        super().__init__(payloads, with_schema=with_schema)
-        self.cache_key = (*self.cache_key, "rows", id(self))
-        self._note = rows.befores.append, rows.afters.append
-        self._of_text = of_text
-        self._digest = digest
-
-    def row_text(self, schema: Schema) -> tuple[Text, Callable[[Any, bytes], bytes]]:
-        """The functions that write a row, and that give its hash."""
-        payload, dumps = self.payloads.payload(schema), self._dumps
-        scope: dict[str, Any] = {}
-        hashed = self._hashed(schema, "row", "text", scope)
-        made: Callable[[Any, bytes], bytes] = eval(f"lambda row, text: {hashed}", scope)  # noqa: S307 - of the schema alone
-        return (lambda row: dumps(payload(row))), made
-
-    def _bound(self, template: Template) -> Text:
-        return self._binder(template)(*self._pieces(template), *self._note)
-
-    def _filled(self, fill: str, schema: Schema, hole: Path, scope: dict[str, Any]) -> tuple[list[str], str]:
-        """As for other texts; a row is written by lines of its own, which note it."""
-        lines, written = super()._filled(fill, schema, hole, scope)
-        row, name = schema_at(schema, hole), schema.fields[hole[0]].name
-        if len(hole) > 1 or name not in _IMAGES or not row.fields:
-            return lines, written
-        return self._noted(fill, written, name, row, scope), f"r{fill[1:]}"
-
-    def _noted(self, fill: str, written: str, name: str, schema: Schema, scope: dict[str, Any]) -> list[str]:
-        """The lines that write a row and note it."""
-        row = f"r{fill[1:]}"
-        return [f"{row} = {written}", f"if {fill} is not None: note_{name}({self._hashed(schema, fill, row, scope)})"]
-
-    def _hashed(self, schema: Schema, row: str, text: str, scope: dict[str, Any]) -> str:
-        """The expression for the hash of a row that was written."""
-        plain, form = _plain_where(schema, row), f"form_{row}"
-        scope |= {"digest": self._digest, form: self._of_text(schema)}
-        return f"digest({text})" if plain == "True" else f"digest({text} if {plain} else {form}({text}))"
-
-
-def _plain_where(schema: Schema, fill: str) -> str:
-    """The condition under which a row is written in one way alone."""
-    conditions = []
-    for number, each in enumerate(schema.fields):
-        if each.schema.name == JSON.name:
-            return "False"
-        length = _PLAIN_LENGTHS.get(each.schema.name or "")
-        if length is not None:
-            if each.schema.default is not None:
-                return "False"
-            conditions.append(f"((v := {fill}.values[{number}]) is None or len(v) == {length})")
-    return " and ".join(conditions) or "True"
+    In rows without structs and maps `},` and a quote are nowhere else: within texts quotes are escaped.
+    """
+    names = [field.name for field in schema.fields[:3]]
+    rows = [field.schema for field in schema.fields[:2]]
+    flat = all(each.schema.type in _FLAT for row in rows for each in row.fields)
+    optional = all(row.optional and row.default is None for row in rows)
+    source = schema.fields[2].schema
+    return names == [*IMAGES, "source"] and flat and optional and bool(source.fields) and not source.optional

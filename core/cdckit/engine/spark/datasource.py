@@ -5,17 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from cdckit.engine.config.loading import load_pipeline
-from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.config.raw_pipeline import raw_pipeline
-from cdckit.engine.config.requirements import beyond_data_source
-from cdckit.engine.config.resolve import resolve
 from cdckit.engine.spark.arrow import SPARK_SCHEMA
 from cdckit.engine.spark.bounds import bounded_end, place_of, within
 from cdckit.engine.spark.failures import sealed_errors
@@ -29,19 +23,6 @@ from cdckit.tables.packets import PACKET_SCHEMA
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-OWN_OPTIONS = (
-    "pipeline",
-    "parallelism",
-    "maxbytespertrigger",
-    "waitms",
-    "endatlogend",
-    "table",
-    "documentcolumns",
-    "from",
-    "to",
-)
-"""The options that are the data source's own; all others are a pipeline's, by their full names."""
 
 
 class CdckitDataSource(DataSource):
@@ -72,10 +53,10 @@ class CdckitDataSource(DataSource):
         Raises:
             ConfigError: with all that is wrong at once.
         """
+        from cdckit.engine.spark.pipeline_options import pipeline_of  # noqa: PLC0415 - takes long; see there
+
         given = {name.lower(): value for name, value in options.items()}
         pipeline = pipeline_of(given)
-        if problems := beyond_data_source(pipeline):
-            raise ConfigError(*problems, number="CDC2402")
         if "table" in given:
             self.wanted = Wanted(given["table"], given.get("documentcolumns", ""))
         return Job(
@@ -130,21 +111,6 @@ def bound_to(job: Job) -> type[CdckitDataSource]:
             return job
 
     return BoundDataSource
-
-
-def pipeline_of(options: Mapping[str, str]) -> ResolvedPipeline:
-    """The pipeline that a data source's options describe.
-
-    Raises:
-        ConfigError: with all that is wrong at once.
-    """
-    own = {name: value for name, value in options.items() if name not in OWN_OPTIONS}
-    if "pipeline" in options:
-        return load_pipeline(Path(options["pipeline"]), [f"{name}={value}" for name, value in own.items()])
-    raw = raw_pipeline({}, "spark")
-    for name, value in own.items():
-        raw.set(f"{name}={value}")
-    return resolve(raw)
 
 
 def _whole(options: Mapping[str, str], name: str, default: int, least: int = 1) -> int:

@@ -81,6 +81,8 @@ class QueryNotices(ProcessNotices):
         connected: whether the source has answered since the query began.
         is_idle: whether it has answered, since then, that there was nothing left to read.
         at_end: whether the query is at the end that it was given.
+        rows_left: whether rows of tables are still to be read behind the last batch that was committed; so it is held
+            to be before the first.
     """
 
     def __init__(self, notices: Notices, pace: Pace | None = None, outputs: Told | None = None) -> None:
@@ -90,6 +92,7 @@ class QueryNotices(ProcessNotices):
         self.connected = False
         self.is_idle = False
         self.at_end = False
+        self.rows_left = True
         self._notices = notices
         self._parts = PartsProgress(notices)
         self._sought = SoughtTopics()
@@ -176,6 +179,7 @@ class QueryNotices(ProcessNotices):
                     if self._pace.begun_at is None:
                         self._pace.begun_at = self._pace.read_at
                     time_ms, size = batch.log_time_ms, size + batch.log_bytes
+                    self.rows_left = batch.rows_left
                     if batch.end == end:
                         break
             return time_ms, size

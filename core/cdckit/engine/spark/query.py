@@ -17,6 +17,7 @@ from cdckit.api.source import Source
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.spark.checkpoints import writing_to
 from cdckit.engine.spark.datasource import bound_to
 from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.failures import behind
@@ -90,6 +91,7 @@ class PipelineQuery:
         self._planned_before = planned_batch(checkpoint)
         self._delivered: dict[int, int] = {}
         self._in_hand: int | None = None
+        self._begun: int | None = None
         self._refusing = False
         self._fault: Exception | None = None
 
@@ -117,6 +119,12 @@ class PipelineQuery:
         if failure is not None:
             self._raise(failure, stopping)
 
+    @property
+    def settled(self) -> bool:
+        """Whether Spark has noted every batch as done that it had begun, in earlier runs, too."""
+        begun = max(-1 if batch is None else batch for batch in (self._begun, self._planned_before))
+        return begun <= (-1 if self.committed is None else self.committed.number)
+
     def _start(self, once: bool) -> StreamingQuery:
         ends = once or not self.source.streams
         starts = planned_batch(self.checkpoint) == self._planned_before
@@ -127,10 +135,12 @@ class PipelineQuery:
             .option("checkpointLocation", location(self.checkpoint))
         )
         if ends and LIMITED:
-            return writer.trigger(availableNow=True).start()
-        # A release without limits takes `availableNow` for one batch: the query is stopped at its end instead.
-        interval_ms = 0 if ends else self.delivery.interval_ms
-        return writer.trigger(processingTime=f"{interval_ms} milliseconds").start()
+            writer = writer.trigger(availableNow=True)
+        else:
+            # A release without limits takes `availableNow` for one batch: the query is stopped at its end instead.
+            writer = writer.trigger(processingTime=f"{0 if ends else self.delivery.interval_ms} milliseconds")
+        with writing_to(self.session, self.checkpoint):
+            return writer.start()
 
     @property
     def _at_end(self) -> bool:
@@ -155,7 +165,8 @@ class PipelineQuery:
         if self._refusing:
             # An error is the one way by which `foreachBatch` can keep Spark from noting a batch as done.
             raise _RefusedError
-        self._in_hand, ledger = batch, self.delivery.ledger
+        self._in_hand = self._begun = batch
+        ledger = self.delivery.ledger
         try:
             if ledger is not None:
                 ledger.begins(batch)

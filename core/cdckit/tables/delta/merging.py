@@ -8,11 +8,14 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.table import TableMerger
 
-from cdckit.tables.delta.sql import any_of, kept_values, put_values, quoted
+from cdckit.tables.delta.sql import any_of, kept_values, literal, put_values, quoted
 from cdckit.tables.lake.folding import KEPT
-from cdckit.tables.lake.target import PLACE, Merge
-from cdckit.tables.layout import OP, POSITION
+from cdckit.tables.lake.target import PLACE, Ending, Merge
+from cdckit.tables.layout import END, FROM, OP, POSITION, TO
 from cdckit.tables.target import BatchId
+
+_INSTANT = 'Timestamp(Microsecond, Some("UTC"))'
+"""The type of times, in DataFusion's words."""
 
 
 def committed_as(batch: BatchId) -> CommitProperties:
@@ -33,9 +36,18 @@ def merged(table: DeltaTable, merge: Merge, batch: BatchId) -> None:
         .when_matched_update({**put, **kept})
         .when_not_matched_insert(put, predicate=f"s.{OP} <> 'd'")
     )
+    for ending in merge.endings:
+        made = made.when_not_matched_by_source_update(*_ended(ending))
     if merge.gone:
         made = made.when_not_matched_by_source_delete(any_of(merge.gone, "t."))
     made.execute()
+
+
+def _ended(ending: Ending) -> tuple[dict[str, str], str]:
+    """What versions without an end get, and which ones."""
+    time = "null" if ending.micros is None else f"greatest(t.{quoted(FROM)}, arrow_cast({ending.micros}, '{_INSTANT}'))"
+    concerned = [f"t.{quoted(END)} is null", *([any_of([ending.scope], "t.")] if ending.scope else [])]
+    return {quoted(TO): time, quoted(END): literal(ending.position)}, " and ".join(concerned)
 
 
 def exchanged(table: DeltaTable, put: pa.Table, gone: Sequence[str], batch: BatchId) -> None:

@@ -15,13 +15,15 @@ from deltalake import DeltaTable, Schema, write_deltalake
 from cdckit.errors import SinkError
 from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.delta.merging import committed_as, exchanged, merged
-from cdckit.tables.delta.sql import any_of, one_of
+from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
+from cdckit.tables.delta.sql import any_of, one_of, quoted
 from cdckit.tables.delta.version import DeltaVersion, at_batch
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.lake.arrow_types import arrow_schema, type_text
 from cdckit.tables.lake.rewriting import Rewriting
 from cdckit.tables.lake.spilled_rows import SpilledRows
 from cdckit.tables.lake.target import OURS, LakeTarget, Merge, Rows
+from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import TOPIC, BatchId, Columns, Step
 
@@ -34,6 +36,7 @@ _ALTERING = "altering"
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 """What a column's name may hold only where Delta maps names to files' own."""
 _MAPPING = "delta.columnMapping.mode"
+_ANY = Placing()
 
 
 class DeltaTarget(LakeTarget):
@@ -43,10 +46,13 @@ class DeltaTarget(LakeTarget):
         place: the folder or URL that has all tables.
         storage: how an object store is reached.
         topic: the topic that the table is for.
+        placing: how its rows are put into files.
     """
 
-    def __init__(self, place: str, storage: Mapping[str, str], topic: str) -> None:
+    def __init__(self, place: str, storage: Mapping[str, str], topic: str, placing: Placing = _ANY) -> None:
         self.topic = topic
+        self._placing = placing
+        self._clustering = Clustering(placing.cluster_by)
         self.path = f"{place.rstrip('/')}/{folder_name(topic)}"
         self._storage = dict(storage)
         self._open: DeltaTable | None = None
@@ -107,12 +113,14 @@ class DeltaTarget(LakeTarget):
 
     def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
         """Makes the table, with notes about it."""
+        ours = {f"{OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()}
         mapped = {_MAPPING: "name"} if any(map(_NEEDS_MAPPING.search, columns)) else {}
         self._open = DeltaTable.create(
             self.path,
             Schema.from_arrow(arrow_schema(columns)),
             mode="ignore",
-            configuration={f"{OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()} | mapped,
+            partition_by=self._placing.partitions(self, columns),
+            configuration={**self._placing.properties, **mapped, **ours},
             storage_options=self._storage or None,
             raise_if_key_not_exists=False,
         )
@@ -185,6 +193,7 @@ class DeltaTarget(LakeTarget):
         if (self.version_of(_ALTERATION) or 0) >= int(number):
             return
         self._check_columns(made.columns)
+        check_partitions(self.table, self.path, made.columns)
         schema = made.schema(self.schema())
         with tempfile.TemporaryDirectory(prefix="cdckit-delta-") as folder:
             rows = SpilledRows(Path(folder) / "rows.arrow", schema)
@@ -198,6 +207,11 @@ class DeltaTarget(LakeTarget):
         """Some columns of the rows in which a column has one of some values; of all where there are many values."""
         return DeltaVersion(self.table).scan(names, one_of(column, values))
 
+    def without_end(self, column: str | None = None, values: Collection[Any] = ()) -> Iterator[pa.RecordBatch]:
+        """The versions of a history that have no end, in which a column has one of some values."""
+        wanted = "true" if column is None else one_of(column, values)
+        return DeltaVersion(self.table).scan(self.schema().names, f"{quoted(END)} is null and {wanted}")
+
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
         write_deltalake(self.table, rows, mode="append", commit_properties=committed_as(batch))
@@ -206,6 +220,7 @@ class DeltaTarget(LakeTarget):
         """Puts rows, and their columns, in the place of all others, in one commit."""
         if rows.schema != self.schema():
             self._check_columns(rows.schema.names)
+            check_partitions(self.table, self.path, rows.schema.names)
         self._overwrite(rows, batch)
 
     def _overwrite(self, rows: Rows, batch: BatchId) -> None:
@@ -230,9 +245,9 @@ class DeltaTarget(LakeTarget):
         self.table.delete("true", commit_properties=committed_as(batch))
 
     def maintain(self) -> None:
-        """Puts small files together, and removes files that no version of the retention time needs."""
+        """Puts small files together, or clusters the rows, and removes files that no kept version needs."""
         if self.table.metadata().configuration.get(_MAPPING, "none") != "none":
             return  # delta-rs does not
-        self.table.optimize.compact()
+        self._clustering.compact(self.table)
         self.table.vacuum(dry_run=False)
         self.table.cleanup_metadata()

@@ -145,12 +145,13 @@ class Unkeyed:
 
     def contents(self, rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
         """What each row holds, as something that can be compared."""
-        return zip(*(map(_hashable, rows.column(name).to_pylist()) for name in self.content), strict=True)
+        return zip(*(map(hashable, rows.column(name).to_pylist()) for name in self.content), strict=True)
 
 
-def _hashable(value: Any) -> Any:
+def hashable(value: Any) -> Any:
+    """A value as one that can be looked up."""
     if isinstance(value, list):
-        return tuple(map(_hashable, value))
+        return tuple(map(hashable, value))
     if isinstance(value, dict):
-        return tuple((name, _hashable(inner)) for name, inner in value.items())
+        return tuple((name, hashable(inner)) for name, inner in value.items())
     return value

@@ -1,4 +1,4 @@
-"""The tables read back for `cdc diff`: mirrors together with the changes that wait beside them."""
+"""The tables read back for `cdc diff`: mirrors with the changes that wait beside them, of histories what has no end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cdckit.api.held import Barrier, Image, ImageColumns
 from cdckit.errors import SinkError
@@ -16,7 +17,7 @@ from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.folding import KEPT, absent_columns, in_order, newest
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.target import LakeTarget, Version
-from cdckit.tables.layout import ABSENT, OP, POSITION
+from cdckit.tables.layout import ABSENT, END, OP, POSITION
 from cdckit.tables.row_texts import put_together, split
 
 
@@ -38,6 +39,7 @@ class LakeImages(TableImages):
         self._kinds: tuple[type[Exception], ...] = (*faults.kinds, OSError)
         self._opened: dict[str, Version] = {}
         self._barrier: Barrier | None = None
+        self._ends = config.mode == "history"
 
     def until(self, barrier: Barrier) -> None:
         """By the versions of the tables, each of which says which batch it has."""
@@ -75,7 +77,10 @@ class LakeImages(TableImages):
         return None if side is None else side.number
 
     def _scan(self, topic: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return self._opened[topic].scan(names)
+        if not self._ends:
+            return self._opened[topic].scan(names)
+        rows = self._opened[topic].scan([*names, END])
+        return (batch.filter(pc.is_null(batch.column(END))).drop_columns([END]) for batch in rows)
 
     def _held(self, topic: str) -> Iterator[Sequence[Image]]:
         # What waits is looked at first: what is merged meanwhile is then in both, and the mirror's row is as new.

@@ -28,7 +28,8 @@ from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Layout
 from cdckit.tables.segments import Emptied
 from cdckit.tables.target import BatchId, Columns
 
-_MARKS = {OP: "string", ABSENT: "string"}
+MARKS = {OP: "string", ABSENT: "string"}
+"""The columns that say what a row does."""
 
 
 class Mirror:
@@ -80,7 +81,7 @@ class Mirror:
 
     def folded(self, rows: TableRows, key: Sequence[str]) -> pa.Table:
         """The newest change of each key, which names the columns whose values stay."""
-        types = {**self.columns, **_MARKS}
+        types = {**self.columns, **MARKS}
         changes = in_order(pa.Table.from_batches(list(rows.typed(types, self._fitting)), arrow_schema(types)))
         shown = (self._fitting.shown(part.position, part.layout) for part in rows.parts)
         unavailable = sorted({name for layout in shown for name in layout.unavailable})
@@ -107,7 +108,7 @@ class Mirror:
     def _change(self, rows: TableRows, layouts: Sequence[Layout], key: Sequence[str], emptied: Emptied) -> None:
         moved = bool(key) and any(layout.moved for layout in layouts)
         old_key = {OLD_KEY + name: self.columns[name] for name in key if moved}
-        types = {**self.columns, **_MARKS, **old_key}
+        types = {**self.columns, **MARKS, **old_key}
         changes = pa.Table.from_batches(list(rows.typed(types, self._fitting)), arrow_schema(types))
         changes = in_order(remaining(changes, emptied))
         unavailable = sorted({name for layout in layouts for name in layout.unavailable})
@@ -137,7 +138,7 @@ class Mirror:
 
     def _replace_by_files(self, rows: TableRows, emptied: Emptied) -> None:
         """The same of so many rows that they are not held together: a snapshot's, each of which has its own key."""
-        types = {**self.columns, **_MARKS}
+        types = {**self.columns, **MARKS}
         schema = self._with_comments(arrow_schema(self.columns))
 
         def kept() -> Iterator[pa.RecordBatch]:

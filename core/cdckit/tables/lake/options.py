@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, NonNegativeInt, PositiveInt, SecretStr
+from pydantic import AfterValidator, BeforeValidator, NonNegativeInt, PositiveInt, SecretStr, model_validator
 
+from cdckit.api.lists import NameList
 from cdckit.tables.documents import parse_columns
 from cdckit.tables.options import TableOptions
 
@@ -43,9 +44,22 @@ class LakeOptions(TableOptions):
     """How often, in milliseconds, small files of a table are put together and versions that its
     retention time does not need are forgotten, between two commits; 0 leaves that to others.
     """
+    cluster_by: NameList = ""
+    """The columns by which rows that are near each other are put into the same files, as a list or with commas, so that
+    who looks for some of them reads few files: a Delta table's with `optimize.interval.ms`, by Z-order; a new Iceberg
+    table's in each file that is written, by its sort order. A table is not clustered by columns that it lacks.
+    """
     commit_interval_ms: NonNegativeInt = 0
     """How long, in milliseconds, changes are gathered for one commit; 0 commits as they come, and gathers them for half
     a second at the most while there are more than commits could follow.
     """
     tables_parallel: PositiveInt = 4
     """How many tables are written at the same time."""
+
+    @model_validator(mode="after")
+    def _check_waiting(self) -> Self:
+        if self.mode == "history" and self.mirror_apply_interval_ms:
+            raise ValueError(
+                "'mirror.apply.interval.ms' is for 'mode: mirror': 'commit.interval.ms' gathers changes of a history"
+            )
+        return self

@@ -36,7 +36,7 @@ _GATHERED = 2000
 
 
 class LakeSink(DirectTableSink):
-    """Keeps a changelog or a mirror of every table.
+    """Keeps a changelog, a mirror or a history of every table.
 
     Args:
         config: its options.
@@ -55,7 +55,7 @@ class LakeSink(DirectTableSink):
 
     def __init__(self, config: LakeOptions) -> None:
         self.config = config
-        self.mirrors = config.mode == "mirror"
+        self.mirrors = config.mode != "changelog"
         self.commit_interval_ms = config.commit_interval_ms
         self._encoder = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
         self._judge = TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
@@ -77,14 +77,14 @@ class LakeSink(DirectTableSink):
         """
         if self.mirrors and context.partial_updates is not None:
             raise ConfigError(
-                "sink.mode: 'mirror' needs whole rows, and the source sends only what an update has changed; "
-                f"{context.partial_updates}"
+                f"sink.mode: '{self.config.mode}' needs whole rows, and the source sends only what an update has "
+                f"changed; {context.partial_updates}"
             )
         self._context = context
         unfollowed = context.skipped - {"t"} if context.marks else context.skipped
         if self.mirrors and unfollowed:
             log.warning(
-                "source.skipped.operations leaves out '%s', which the mirrors then do not follow; "
+                "source.skipped.operations leaves out '%s', which the tables then do not follow; "
                 "set it to 'none' for tables equal to the source's",
                 ",".join(sorted(unfollowed)),
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -13,11 +13,13 @@ from cdckit.tables.context import TableContext
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.lake.arrow_types import arrow_schema
 from cdckit.tables.lake.deferred import DeferredChanges
+from cdckit.tables.lake.history import History, endings_of
 from cdckit.tables.lake.mirror import Mirror
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows
 from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.logged_marks import Logged
+from cdckit.tables.marks import Mark
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, chosen, emptied
 from cdckit.tables.sources import Sources
@@ -48,12 +50,12 @@ class LakeTable:
         self.target = target
         self._config = config
         self._context = context
-        self._mirrors = config.mode == "mirror"
-        self._policy = Policy(self._mirrors, config.behavior, context.marks)
+        self._follows, self._keeps = config.mode != "changelog", config.mode == "history"
+        self._policy = Policy(self._follows, config.behavior, context.marks, self._keeps)
         self._evolution = Evolution(target, self._policy)
         self._sources = Sources(target, context.name)
         self._begun = False
-        interval = config.mirror_apply_interval_ms if self._mirrors else 0
+        interval = config.mirror_apply_interval_ms if config.mode == "mirror" else 0
         self._deferred = DeferredChanges(target, interval) if interval else None
         self._maintained = time.monotonic()
 
@@ -65,20 +67,20 @@ class LakeTable:
         """
         evolution = self._evolution
         begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
-        if self._mirrors and self._context.marks:
+        if self._follows and self._context.marks:
             self._require_begun(rows)
         awaited = evolution.awaits(asked.read_again) - begun
-        if awaited and self._mirrors:
+        if awaited and self._follows:
             rows = rows.without(awaited)  # whatever they say, others replace them
         if rows.marks:
             self._apply(batch.application)
         heads = ((part.position, part.layout) for part in rows.parts)
-        log = Logged() if self._mirrors else evolution.logged(rows.marks, heads, asked.accepted, awaited)
-        if self._mirrors and not evolution.columns:
+        log = Logged() if self._follows else evolution.logged(rows.marks, heads, asked.accepted, awaited)
+        if self._follows and not evolution.columns:
             evolution.first_notes = self._sources.first(rows.sources)
         evolution.follow(rows.layouts, rows.marks, asked.accepted)
-        if self._mirrors:
-            self._mirror(rows, batch, asked.accepted)
+        if self._follows:
+            self._follow(rows, batch, asked.accepted)
         else:
             self._log(rows, log, batch, asked.accepted)
         evolution.begun({name: one for name, one in asked.read_again.items() if name in begun})
@@ -122,8 +124,11 @@ class LakeTable:
         mirror.merge(deferred.changes(columns), deferred.key)
         deferred.clear(application)
 
-    def _put(self, rows: TableRows, gone: Emptied, batch: BatchId) -> None:
+    def _put(self, rows: TableRows, marks: Sequence[Mark], gone: Emptied, batch: BatchId) -> None:
         evolution, text = self._evolution, self._config.unavailable_value_placeholder
+        if self._keeps:
+            History(self.target, evolution.columns, batch, text, evolution.fitting).write(rows, endings_of(marks))
+            return
         mirror = Mirror(self.target, evolution.columns, batch, text, evolution.fitting)
         key = mirror.waits(rows, gone) if self._deferred is not None else ()
         if self._deferred is not None and key:
@@ -155,7 +160,7 @@ class LakeTable:
         else:
             self.target.append(pa.Table.from_batches(list(batches), schema), batch)
 
-    def _mirror(self, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:
+    def _follow(self, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:
         evolution, target = self._evolution, self.target
         marks = sorted(
             (mark for mark in rows.marks if mark.told or not self._context.marks), key=lambda mark: mark.position
@@ -168,7 +173,7 @@ class LakeTable:
         self._sources.add(here)
         gone = emptied(marks, self._sources.names, target)
         if rows.parts or gone:
-            self._put(rows, gone, batch)
+            self._put(rows, marks, gone, batch)
         if gone.whole is not None:
             self._sources.restart(here)
             evolution.written()

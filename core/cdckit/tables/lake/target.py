@@ -21,6 +21,23 @@ PLACE = "cdckit.offset"
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """What ends versions of a history.
+
+    Attributes:
+        position: where; versions that are made behind it go on.
+        micros: when, in microseconds since 1970; None where that is not known.
+        scope: what tells the rows that it concerns from others; empty: all.
+        reread: whether the rows are told anew behind it, so that those which come again as they were do not end.
+    """
+
+    position: str
+    micros: int | None
+    scope: Scope = ()
+    reread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Merge:
     """What is done to the rows of some keys.
 
@@ -29,12 +46,14 @@ class Merge:
         key: the columns that identify a row.
         kept: the columns whose value stays as it is in the table where the column of `KEPT` says so.
         gone: other rows that are removed: those that have all values of one of these.
+        endings: what ends other rows, of a history, that have no end: the first one that concerns a row.
     """
 
     changes: pa.Table
     key: Sequence[str]
     kept: Sequence[str]
     gone: Collection[Scope]
+    endings: Sequence[Ending] = ()
 
 
 class Version(ABC):
@@ -117,6 +136,10 @@ class LakeTarget(Target):
     @abstractmethod
     def candidates(self, names: Iterable[str], column: str, values: Collection[Any]) -> Iterator[pa.RecordBatch]:
         """Some columns of the rows in which a column has one of some values, and of others as well."""
+
+    @abstractmethod
+    def without_end(self, column: str | None = None, values: Collection[Any] = ()) -> Iterator[pa.RecordBatch]:
+        """The versions of a history that have no end, or those in which a column has one of some values, and others."""
 
     @abstractmethod
     def append(self, rows: Rows, batch: BatchId) -> None:

@@ -1,0 +1,56 @@
+"""The pipeline that a data source's options describe.
+
+Apart from the data source: to read options takes imports that no process of a runner's query needs, to which its job
+comes made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.raw_pipeline import raw_pipeline
+from cdckit.engine.config.requirements import beyond_data_source
+from cdckit.engine.config.resolve import resolve
+from cdckit.errors import ConfigError
+
+OWN_OPTIONS = (
+    "pipeline",
+    "parallelism",
+    "maxbytespertrigger",
+    "waitms",
+    "endatlogend",
+    "table",
+    "documentcolumns",
+    "from",
+    "to",
+)
+"""The options that are the data source's own; all others are a pipeline's, by their full names."""
+
+
+def pipeline_of(options: Mapping[str, str]) -> ResolvedPipeline:
+    """The pipeline of a file, or of options alone.
+
+    Args:
+        options: a data source's, in lower case: `pipeline`, the path of a file, and a pipeline file's options by their
+            full names, stronger than those in it.
+
+    Raises:
+        ConfigError: with all that is wrong at once.
+    """
+    pipeline = _described(options)
+    if problems := beyond_data_source(pipeline):
+        raise ConfigError(*problems, number="CDC2402")
+    return pipeline
+
+
+def _described(options: Mapping[str, str]) -> ResolvedPipeline:
+    given = [f"{name}={value}" for name, value in options.items() if name not in OWN_OPTIONS]
+    if "pipeline" in options:
+        return load_pipeline(Path(options["pipeline"]), given)
+    raw = raw_pipeline({}, "spark")
+    for one in given:
+        raw.set(one)
+    return resolve(raw)

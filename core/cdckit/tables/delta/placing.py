@@ -1,0 +1,77 @@
+"""How the rows of Delta tables are put into files, and what properties new tables have."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from deltalake import DeltaTable
+
+from cdckit.errors import SinkError
+
+log = logging.getLogger("cdckit.tables")
+
+_FEW_FILES = 8
+"""So many files more than it had when it was clustered last has a table that is clustered again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """What the user wants.
+
+    Attributes:
+        partition_by: the columns that new tables are partitioned by.
+        cluster_by: those by which rows that are near each other are put into the same files.
+        properties: of new tables.
+    """
+
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def partitions(self, table: object, columns: Iterable[str]) -> list[str]:
+        """The columns of a new table that it is partitioned by."""
+        present = set(columns)
+        if lacking := [name for name in self.partition_by if name not in present]:
+            log.info("table %s: is not partitioned by %s, which it lacks", table, ", ".join(lacking))
+        return [name for name in self.partition_by if name in present]
+
+
+def check_partitions(table: DeltaTable, path: str, columns: Iterable[str]) -> None:
+    """Sees that a table keeps the columns that it is partitioned by.
+
+    Raises:
+        SinkError: one of them goes, or is called otherwise.
+    """
+    present = set(columns)
+    for name in table.metadata().partition_columns:
+        if name not in present:
+            raise SinkError(
+                f"table {path}: it is partitioned by column '{name}', which goes or gets another name: give the table "
+                "another partitioning first, or leave the column as it is",
+                number="CDC4401",
+            )
+
+
+class Clustering:
+    """Puts rows of one table that are near each other into the same files, by Z-order.
+
+    Args:
+        columns: by which they are near each other.
+    """
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self._columns = columns
+        self._files = 0
+
+    def compact(self, table: DeltaTable) -> None:
+        """Puts small files together, where there are several new ones in the order of the columns."""
+        apart = {*table.metadata().partition_columns}
+        present = {one.name for one in table.schema().fields} - apart
+        columns = [name for name in self._columns if name in present]
+        if not columns:
+            table.optimize.compact()
+        elif len(table.file_uris()) >= self._files + _FEW_FILES:
+            table.optimize.z_order(columns)
+            self._files = len(table.file_uris())
