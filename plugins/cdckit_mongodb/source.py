@@ -330,6 +330,10 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def _marker(self) -> CollectionMarker:
         return CollectionMarker(self._collections, lambda: captured(self._asked(), self._config, self._filters))
 
+    def besides(self) -> Sequence[Record]:
+        """The heartbeat, when it is time for one."""
+        return self._heartbeats.due()
+
     @cached_property
     def _heartbeats(self) -> Heartbeats:
         return heartbeats_of(self._config, self._collections)

@@ -54,6 +54,7 @@ from cdckit_mysql.snapshot.resnapshot import lies_before
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
+from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.log_origin import LogOrigin
 from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.passed_over import RowsFacts, rows_of
@@ -86,6 +87,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._missing_known = False
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
+        self._heartbeat_action = HeartbeatAction(config)
         self._reselection = Reselection(config, self._filters) if config.post_processors else None
         self._renewal = HistoryRenewal(config, self._filters, self._origin, lambda: self._history)
         self._snapshots = self._origin.snapshots(
@@ -132,6 +134,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._planner.close()
         self._origin.close()
         self._renewal.close()
+        self._heartbeat_action.close()
         if self._reselection is not None:
             self._reselection.close()
         if self._signals is not None:
@@ -364,6 +367,13 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         except RetriableSourceError:
             self._origin.close()  # it is as likely gone, and an answer that does not come would be waited for
             raise
+
+    def besides(self) -> Sequence[Record]:
+        """The heartbeat, when it is time for one, with what is to be done at the server then."""
+        due = self._heartbeats.due()
+        if due:
+            self._heartbeat_action.run()
+        return due
 
     def decoded(self, piece: Undecoded) -> Sequence[Record]:
         """The records of a rows event, with the table's definition at its place; where that does not fit, today's."""

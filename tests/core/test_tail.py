@@ -64,3 +64,13 @@ def test_what_a_direct_process_cannot_go_on_with_is_refused(
     assert ended.code == 2
     assert "CDC2402: tail: 'direct'" in ended.stderr
     assert said in ended.errors
+
+
+def test_signals_are_refused(tmp_path: Path) -> None:
+    source = {"type": "mysql", "topic.prefix": "p", "database.hostname": "nowhere", "database.user": "u"}
+    made = Pipeline(
+        tmp_path, {**source, "signal.data.collection": "a.signals"}, {"type": "file", "path": "out"}, OPTIONS
+    )
+    ended = made.run()
+    assert ended.code == 2
+    assert "CDC2402: tail: 'direct' takes no signals" in ended.stderr

@@ -15,10 +15,12 @@ from cdckit.cli.main import cdc
 from cdckit.cli.settings import Settings
 from cdckit.connector.signals import Signal, send
 from cdckit.connector.signals.inbox import leave
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.requirements import beyond_data_source, beyond_spark
 from cdckit.errors import ConfigError, SourceError
 from mysql.capture import changes, config_for
 from mysql.signalling import SIGNALS, Signalled
-from testkit.running import Pipeline, create_reader, source_of, to_file
+from testkit.running import create_reader, source_of, to_file
 from testkit.servers.mysql56 import MySQL56Server
 from testkit.servers.mysql_family import SQLServer
 from testkit.servers.proxy import CuttingProxy
@@ -445,12 +447,14 @@ def test_a_replica_that_applies_out_of_order_is_refused(
     mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
-def test_spark_refuses_what_it_cannot_do(mysql_server: SQLServer, tmp_path: Path) -> None:
+def test_a_job_of_ones_own_refuses_what_needs_a_runner(mysql_server: SQLServer, tmp_path: Path) -> None:
     source = source_of(mysql_server, "d", signal_data_collection="d.signals", notification_enabled_channels="log")
-    ended = Pipeline(tmp_path, source, {"type": "file", "path": str(tmp_path / "out")}, {"runner": "spark"}).run()
-    assert ended.code == 2
-    assert "signals and incremental snapshots need one process" in ended.errors
-    assert "notifications need one process" in ended.errors
+    pipeline = load_pipeline(to_file(tmp_path, source).written(), runner="spark")
+    assert beyond_spark(pipeline) == []
+    assert [problem.partition(":")[0] for problem in beyond_data_source(pipeline)] == [
+        "source.signal.*",
+        "source.notification.enabled.channels",
+    ]
 
 
 def test_a_pipeline_is_told_by_command(mysql_server: SQLServer, unique_name: str, tmp_path: Path) -> None:

@@ -151,6 +151,14 @@ class Source(ABC):
         """
         return self.plan(split.start, end)
 
+    def besides(self) -> Sequence[Record]:
+        """What is due now and has no place in the log, such as a heartbeat; nothing by default.
+
+        Asked between batches by a runner that has the log read elsewhere. What `read` gives of an open-ended split has
+        such records among it.
+        """
+        return ()
+
     @abstractmethod
     def read(self, split: Split) -> Iterator[Batch]:
         """The split's records in batches, in commit order.

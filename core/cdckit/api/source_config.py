@@ -56,6 +56,11 @@ class SourceConfig(PluginConfig):
         return None
 
     @property
+    def reads_in_order(self) -> bool:
+        """Whether one process has to read the log in order, also on Spark: signals say what it reads next."""
+        return False
+
+    @property
     def looks_up_rows(self) -> bool:
         """Whether the log tells of rows as they are when it is read, so that `Source.as_it_was` is asked instead."""
         return False

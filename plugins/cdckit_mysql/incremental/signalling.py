@@ -217,6 +217,7 @@ class Signalling:
         """What signals ask for: signals of other channels, blocking snapshots, the next chunk."""
         if self._signalled.hear() or self._moved is not None:
             yield self._standing()
+            self._signalled.covered()
         if self._moved is not None:
             self.ended = True
             return

@@ -52,7 +52,7 @@ class EventOptions(events.EventOptions):
     """Whether `source.query` holds the statement; the server must log it (`binlog_rows_query_log_events`)."""
     heartbeat_action_query: str = ""
     """A statement that is run at each heartbeat, such as one that writes to a table, so that the log of a quiet
-    database moves; the user needs the privilege. Only the direct runner has heartbeats.
+    database moves; the user needs the privilege.
     """
 
 

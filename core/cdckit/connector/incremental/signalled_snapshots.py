@@ -64,6 +64,10 @@ class SignalledSnapshots(Generic[Row]):
         self._mailbox.covered()
         return self._mailbox.hand_out(self.snapshot.take)
 
+    def covered(self) -> None:
+        """The runner has taken a batch whose offset knows of all signals so far: channels may let go of them."""
+        self._mailbox.covered()
+
     def between(
         self, standing: Callable[[], Batch], blocking: Callable[[Sequence[Wanted]], Iterator[list[Record]]]
     ) -> Iterator[Batch]:
@@ -75,6 +79,7 @@ class SignalledSnapshots(Generic[Row]):
         """
         if self.hear() or self.snapshot.state.blocking:
             yield standing()
+            self.covered()
         if wanted := self.snapshot.state.blocking:
             for records in blocking(wanted):
                 yield Batch([*records, *self._notifications.take()], None)

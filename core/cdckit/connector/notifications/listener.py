@@ -39,6 +39,7 @@ class SnapshotListener(Notices):
     def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:
         """Notes what is read."""
         super().snapshot_started(data_collections)
+        self._taken = True
         captured = sorted({*data_collections, *filter(None, [self._besides])})
         self._snapshot = InitialSnapshotNotices(self._notifications, data_collections, captured)
 
@@ -82,3 +83,17 @@ class SnapshotListener(Notices):
         if records := self._notifications.take():
             yield Batch(records, None)
         yield from batches
+
+
+class ReadElsewhereListener(SnapshotListener):
+    """The same where others read the snapshot's rows, in several processes: they tell of its begin and end alone."""
+
+    def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:
+        """Sends the first notification."""
+        super().snapshot_started(data_collections)
+        self._snapshot.send("STARTED")
+
+    def snapshot_ended(self, completed: bool) -> None:
+        """Sends the last one."""
+        super().snapshot_ended(completed)
+        self._snapshot.send("COMPLETED" if completed else "ABORTED")

@@ -36,6 +36,11 @@ class ConnectorOptions(
     connector: ClassVar[str]
     """What events say in `source.connector`."""
 
+    @property
+    def reads_in_order(self) -> bool:
+        """Where signals are taken, or notifications sent."""
+        return self.takes_signals or bool(self.notification_enabled_channels)
+
     def beside(self) -> Self:
         """Without signals."""
         return self.model_copy(update={"signal_enabled_channels": ""})

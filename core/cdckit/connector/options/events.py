@@ -7,10 +7,6 @@ from pydantic import NonNegativeInt
 from cdckit.api.source_config import SourceConfig
 from cdckit.connector.avro_names import NameAdjustment
 
-_NOT_ON_SPARK = (
-    "Spark asks its workers for changes and none of them waits for the next heartbeat; --runner direct has them"
-)
-
 
 class EventOptions(SourceConfig):
     """Records."""
@@ -25,8 +21,3 @@ class EventOptions(SourceConfig):
     """What replaces characters that Avro does not allow in schema names: nothing, `_`, or `_uXXXX`."""
     heartbeat_interval_ms: NonNegativeInt = 0
     """How often a heartbeat record is sent, in milliseconds; 0: never."""
-
-    def without_effect_on_spark(self) -> dict[str, str]:
-        """Heartbeats."""
-        beats = {"heartbeat.interval.ms": _NOT_ON_SPARK} if self.heartbeat_interval_ms else {}
-        return {**super().without_effect_on_spark(), **beats}

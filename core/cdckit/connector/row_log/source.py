@@ -209,6 +209,10 @@ class RowLogSource(ConnectorSource[Options, NumberedOffset], Generic[Options]):
             return self._told.snapshot(self._snapshot(start, work), self._behind_snapshot)
         return (Batch(records, None) for records in self._found(work, end.number, whole=False))
 
+    def besides(self) -> Sequence[Record]:
+        """The heartbeat, when it is time for one."""
+        return self._heartbeats.due()
+
     @cached_property
     def _heartbeats(self) -> Heartbeats:
         """For as long as the source is open: a database that goes away does not put the next one off."""

@@ -107,26 +107,22 @@ def _speculation(pipeline: ResolvedPipeline, sink: object) -> list[str]:
 
 def beyond_spark(pipeline: ResolvedPipeline) -> list[str]:
     """What is asked for that cannot be done while several workers read and write, a sentence each."""
-    config = pipeline.source.config
-    problems = [f"source.{option}: {why}" for option, why in config.not_on_spark().items()]
+    problems = [f"source.{option}: {why}" for option, why in pipeline.source.config.not_on_spark().items()]
     problems += [f"sink.{option}: {why}" for option, why in pipeline.sink.config.not_on_spark().items()]
-    if isinstance(config, SignalOptions) and config.takes_signals:
-        problems.append(
-            "source.signal.*: signals and incremental snapshots need one process that reads the log in order: set "
-            "'runner: direct' (--runner direct), or remove signal.data.collection and signal.enabled.channels; one "
-            "state serves both runners"
-        )
-    if isinstance(config, NotificationOptions) and config.notification_enabled_channels:
-        problems.append(
-            "source.notification.enabled.channels: notifications need one process that reads in order: set "
-            "'runner: direct' (--runner direct), or remove it"
-        )
     return problems
 
 
 def beyond_data_source(pipeline: ResolvedPipeline) -> list[str]:
     """The same of the data source in a query of one's own, where no runner is."""
     problems = beyond_spark(pipeline)
+    config = pipeline.source.config
+    if isinstance(config, SignalOptions) and config.takes_signals:
+        problems.append(
+            "source.signal.*: signals and incremental snapshots need a runner (cdc run), which reads the log in order: "
+            "remove signal.data.collection and signal.enabled.channels"
+        )
+    if isinstance(config, NotificationOptions) and config.notification_enabled_channels:
+        problems.append("source.notification.enabled.channels: notifications need a runner (cdc run): remove it")
     if pipeline.errors.tolerance != "none":
         problems.append(
             f"errors.tolerance: '{pipeline.errors.tolerance}' needs a runner that takes what cannot be delivered "

@@ -49,6 +49,8 @@ def beyond_tail(pipeline: ResolvedPipeline, sink: object) -> Iterator[str]:
         yield _refused(f"cannot go on with the tables of the sink '{name}'")
     if pipeline.checkpoint is not None:
         yield _refused("saves offsets in the state alone, ahead of its copies beside 'checkpoint': take that away")
+    if pipeline.source_config.reads_in_order:
+        yield _refused("takes no signals and sends no notifications: remove source.signal.* and notification.*")
     if pipeline.ledger:
         yield _refused("keeps no ledger that Spark could go on with: set 'ledger: false'")
 

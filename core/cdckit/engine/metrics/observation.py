@@ -23,7 +23,7 @@ def figures_of(pipeline: ResolvedPipeline, runner: str) -> Figures:
 
 def _place(pipeline: ResolvedPipeline, runner: str) -> RunPlace:
     source = pipeline.source.config
-    takes_signals = runner == "direct" and isinstance(source, SignalOptions) and "in-process" in source.channels
+    takes_signals = isinstance(source, SignalOptions) and "in-process" in source.channels
     return RunPlace(
         pipeline.file,
         pipeline.as_written,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from cdckit.api.record import Offset
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import SourceContext
 from cdckit.api.state_store import Json, StateStore
 from cdckit.engine.config.pipeline import ResolvedPipeline
@@ -28,11 +29,15 @@ from cdckit.engine.spark.hadoop import HadoopFolder
 from cdckit.engine.spark.inbox import Address, host_of
 from cdckit.engine.spark.java import require_java
 from cdckit.engine.spark.job import MAX_BYTES, Job
+from cdckit.engine.spark.kept_batches import FOLDER as KEPT
+from cdckit.engine.spark.kept_inbox import KeptInbox
 from cdckit.engine.spark.notices import QueryNotices
 from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
 from cdckit.engine.spark.relay import Relay
+from cdckit.engine.spark.sent_signals import ASKED as SENT, signals_of
 from cdckit.engine.spark.session import refuse_speculation, start_session
+from cdckit.engine.spark.snapshot_notifications import ASKED as NOTIFICATIONS, SnapshotNotifications
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.ledger_file import kept_in
 from cdckit.engine.state.offset_owner import leave_to_state
@@ -115,7 +120,10 @@ class SparkRunner(Runner):
         # Behind the query's end: the direct runner, `cdc status` and commands find the offset in the store.
         stack.callback(self._take_back, place)
         self.notices.started(self.name, kept.offset)
-        told = QueryNotices(self.notices, self.figures.pace, None if self.lineage is None else self.lineage.writes)
+        notifications = SnapshotNotifications(self.pipeline, self.notices)
+        told = QueryNotices(
+            notifications.notices, self.figures.pace, None if self.lineage is None else self.lineage.writes
+        )
         if self._stage is not None:
             self._stage.watch(told)
         answers: dict[str, Callable[..., Any]] = {
@@ -124,6 +132,9 @@ class SparkRunner(Runner):
         }
         if ledger is not None:
             answers["ledger"] = ledger.inbox.planned
+        in_order = self.pipeline.source_config.reads_in_order
+        answers[SENT] = signals_of(self.pipeline)
+        answers[NOTIFICATIONS] = partial(_notified, told, notifications)
         relay = Relay(told, answers)
         stack.callback(relay.close)
         job = Job(
@@ -142,6 +153,9 @@ class SparkRunner(Runner):
             marks=delivery.marks,
             faults=faults,
             ledger=None if ledger is None else ledger.inbox.address,
+            in_order=in_order,
+            besides=True,
+            kept=self._kept_inbox(session, stack) if in_order else None,
             spools=(session.sparkContext.master or "").startswith("local"),
         )
         source = make_source(self.pipeline)
@@ -156,6 +170,15 @@ class SparkRunner(Runner):
         if self.pipeline.errors.tolerance == "none":
             return None
         inbox = FaultInbox(self.pipeline, self.figures.faults, host_of(session))
+        stack.callback(inbox.close)
+        return inbox.address
+
+    def _kept_inbox(self, session: SparkSession, stack: ExitStack) -> Address | None:
+        """Where tasks on other machines find what the planner has read; None where they find the files."""
+        host = host_of(session)
+        if host is None:
+            return None
+        inbox = KeptInbox(self.pipeline.folder / KEPT, host)
         stack.callback(inbox.close)
         return inbox.address
 
@@ -292,3 +315,9 @@ def session_of(pipeline: ResolvedPipeline, stopping: StopSignal) -> SparkSession
     """
     delivery = make_delivery(pipeline, once=False, stopping=stopping)
     return start_session(pipeline.name, pipeline.spark, delta=delivery.delta)
+
+
+def _notified(told: QueryNotices, notifications: SnapshotNotifications, end: Offset) -> Sequence[Record]:
+    """The notifications of what is committed up to `end`."""
+    told.told_of(end)
+    return told.between(notifications.take)

@@ -57,6 +57,9 @@ class Job:
         spools: whether workers find files of the planner, as they do where the master is this machine.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
         ends: whether the query is to end at the log's end, whatever Spark says.
+        in_order: whether the planner reads the log itself, in order, and keeps what it read for the workers.
+        besides: whether what a source has besides its log, such as heartbeats, is delivered.
+        kept: where the driver gives what was kept to workers on other machines; None: they find the files.
         token: tells this query's parts, kept in worker processes from batch to batch, from another's.
     """
 
@@ -81,4 +84,7 @@ class Job:
     spools: bool = False
     starts: bool = True
     ends: bool = False
+    in_order: bool = False
+    besides: bool = False
+    kept: Address | None = None
     token: str = field(default_factory=lambda: uuid4().hex)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from cdckit.api.notices import Notice, Notices
 from cdckit.api.record import Offset
@@ -15,6 +16,8 @@ from cdckit.connector.snapshot_progress import PartsProgress
 from cdckit.engine.lineage.outputs import OutputField, Told
 from cdckit.engine.metrics.pace import Pace
 from cdckit.engine.runners.sought_topics import SoughtTopics
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,11 @@ class QueryNotices(ProcessNotices):
             if self._snapshot_end is not None and self._snapshot_end == end and not self._rows_left:
                 self._snapshot_end = None
                 self._notices.snapshot_ended(completed=True)
+
+    def between(self, act: Callable[[], Made]) -> Made:
+        """What `act` gives while nothing is told."""
+        with self._lock:
+            return act()
 
     def take_counts(self) -> SourceCounts:
         """What was counted since the last call."""

@@ -8,19 +8,26 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cdckit.api.notices import Notices
-from cdckit.api.record import Offset
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
 from cdckit.api.undecoded import Undecoded
+from cdckit.connector.options.events import EventOptions
+from cdckit.connector.signals.inbox import FOLDER as SIGNALS
 from cdckit.engine.chain import make_chain
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.spark.bounds import begin_at
-from cdckit.engine.spark.job import MOST_BYTES, SPLIT_BYTES, Job
+from cdckit.engine.spark.in_order import LogInOrder
+from cdckit.engine.spark.job import MAX_BYTES, MOST_BYTES, SPLIT_BYTES, Job
+from cdckit.engine.spark.kept_batches import FOLDER as KEPT, MEMBER, KeptBatches, name_of, plain
+from cdckit.engine.spark.kept_parts import Part
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.partitions import SplitPartition, numbered
 from cdckit.engine.spark.relay import driver_of, relayed
+from cdckit.engine.spark.sent_signals import SentSignals
+from cdckit.engine.spark.snapshot_notifications import ASKED as NOTIFICATIONS
 from cdckit.engine.spark.table_shape import DefinitionWatch
 from cdckit.engine.state.copies import number_copy
 from cdckit.engine.state.place import StatePlace
@@ -29,6 +36,8 @@ from cdckit.errors import StateError
 
 SPOOL = "spool"
 """The folder in a pipeline's own where its source keeps what it has read ahead of the workers."""
+_IDLE_SECONDS = 0.1
+"""How often a still log is looked away from where the planner reads it in order: a batch that has begun ends then."""
 
 
 class Plan(NamedTuple):
@@ -41,10 +50,6 @@ class Plan(NamedTuple):
 
     splits: Sequence[Split]
     buckets: int
-
-
-def _told_by_worker(_piece: Undecoded) -> None:
-    """What cannot be decoded where a source looks ahead: whoever reads it hands it over."""
 
 
 class Planner:
@@ -66,6 +71,10 @@ class Planner:
         self._target: Offset | None = None
         self._planned: PlannedBatch | None = None
         self._watch: DefinitionWatch | None = None
+        self._counts = SourceCounts(wanted=job.measured)
+        self._kept = KeptBatches((job.pipeline.folder / KEPT).absolute())
+        self._in_order: LogInOrder | None = None
+        self._beside_log = False
         self.newest: Offset | None = None
 
     def end_at_log_end(self) -> None:
@@ -84,9 +93,37 @@ class Planner:
 
         The first answer is not waited for, so that the driver knows at once that the source is there.
         """
+        # By turns: what is due all the time would keep the log from being read.
+        records = () if self._beside_log else self._besides(start)
+        self._beside_log = bool(records)
+        if records:
+            return self._alone(start, records)
+        if self.job.in_order and self.source.snapshot_point(plain(start)) is None:
+            return self._read_in_order(start, max_bytes)
+        end = self._planned_end(plain(start), max_bytes)
+        return start if end == plain(start) else end
+
+    def _besides(self, start: Offset) -> Sequence[Record]:
+        """What is due and has no place in the log; of a query that ends, no heartbeats."""
+        beats = self.source.besides() if self.job.besides and not (self.job.in_order or self._ends) else ()
+        driver = driver_of(self.job) if self.job.in_order else None
+        return [*beats, *(() if driver is None else driver.ask(NOTIFICATIONS, start))]
+
+    def _alone(self, start: Offset, records: Sequence[Record]) -> Offset:
+        """A batch of these records and of nothing of the log."""
+        with self._kept.writer() as writer:
+            writer.add(Part(records, (), 0))
+            writer.passes()
+            writer.finish()
+        self._kept.forget_all_but({writer.name, name_of(start)})
+        end = {**plain(start), MEMBER: writer.name}
+        self._planned = self._batch(end, None, 0)
+        return end
+
+    def _planned_end(self, start: Offset, max_bytes: int | None) -> Offset:
         # Spark asks again as soon as it is answered, and each round costs it tens of milliseconds: so the answer waits
         # for the log to move, or an idle pipeline would keep a core busy.
-        wait_seconds = self.job.wait_seconds if self._answered else 0.0
+        wait_seconds = self._wait_seconds()
         end = self._log_end(start) if self._ends else self.source.latest_offset(start, wait_seconds)
         self._answered = True
         self.newest = end
@@ -98,6 +135,47 @@ class Planner:
         self._copy()
         self._planned = self._batch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
         return cut
+
+    def _read_in_order(self, start: Offset, max_bytes: int | None) -> Offset:
+        """Where the batch ends that is read now, in order, and kept for the workers; `start` where nothing came."""
+        reader = self._reader()
+        # Spark asks for what comes next: all before that is in the sink. Of the last batch it says so in no other way.
+        self.source.committed(plain(start))
+        if self._ends and reader.finished:
+            self._target = start
+            self._tell_idle()
+            return start
+        size = self._batch_bytes(max_bytes or MAX_BYTES)
+        found = reader.read(start, size, self._wait_seconds(), once=self._ends)
+        self._answered = True
+        if counts := self._counts.take():
+            self._notices.counted(counts)
+        if found is None:
+            self._target = start if self._ends and reader.finished else None
+            self._tell_idle()
+            return start
+        self._copy()
+        self.newest = found.end
+        self._planned = PlannedBatch(found.end, found.log_time_ms, found.log_bytes)
+        return found.end
+
+    def _wait_seconds(self) -> float:
+        """How long to wait for a change: not beyond the next heartbeat."""
+        config, wait_seconds = self.job.pipeline.source.config, self.job.wait_seconds if self._answered else 0.0
+        if not (isinstance(config, EventOptions) and self.job.besides and config.heartbeat_interval_ms):
+            return wait_seconds
+        return min(wait_seconds, config.heartbeat_interval_ms / 1000)
+
+    def _reader(self) -> LogInOrder:
+        source = self.source
+        if self._in_order is None:
+            self._in_order = LogInOrder(source, self._kept, SentSignals(self.job).fetch)
+        return self._in_order
+
+    def _pass_over(self, piece: Undecoded) -> None:
+        """What cannot be decoded: whoever reads it hands it over, which is not who looks ahead."""
+        if self._in_order is not None:
+            self._in_order.passed_over(piece)
 
     def _batch(self, end: Offset, time_ms: int | None, size: int) -> PlannedBatch:
         return PlannedBatch(end, time_ms, size, rows_left=self.source.owes_rows(end))
@@ -140,8 +218,11 @@ class Planner:
         known, self._planned = self._planned, None
         batch = known if known is not None and known.end == end else self._batch(end, self.source.time_ms(end), 0)
         self._notices.planned(batch)
+        kept = None if start == end else self._kept.of(end)
+        if kept is not None:
+            return Plan([Split(plain(start), plain(end), kept)], 1)
         parallelism = self._parallelism()
-        splits = self.source.plan(start, end, parallelism)
+        splits = self.source.plan(plain(start), plain(end), parallelism)
         if self._watch is not None:
             self._watch.require_same(self.source, lambda: make_chain(self.job.pipeline.transforms))
         self._copy()
@@ -179,7 +260,7 @@ class Planner:
 
     def committed(self, offset: Offset) -> None:
         """Everything up to `offset` is in the sink."""
-        self.source.committed(offset)
+        self.source.committed(plain(offset))
         if self.job.saves:
             self.store.save_offset(offset)
 
@@ -200,7 +281,6 @@ class Planner:
         if self._source is None:
             source = make_source(self.job.pipeline)
             name = self.job.pipeline.name
-            counts = SourceCounts(wanted=self.job.measured)
             notices: Notices = relayed(self.job) or RunNotices(name)
             if self.job.shape is not None:
                 notices = self._watch = DefinitionWatch(notices, self.job.shape)
@@ -210,10 +290,12 @@ class Planner:
                     self.store,
                     notices,
                     stopping=_orphaned(),
-                    counts=counts,
+                    counts=self._counts,
+                    idle_seconds=_IDLE_SECONDS,
+                    inbox=self.job.pipeline.folder / SIGNALS if self.job.in_order else None,
                     starts=self.job.starts,
                     marks=self.job.marks,
-                    undecoded=_told_by_worker if self._passes_over else None,
+                    undecoded=self._pass_over if self._passes_over else None,
                     bytes_per_second=self.job.pipeline.read_max_bytes_per_second,
                     spool=(self.job.pipeline.folder / SPOOL).absolute() if self.job.spools else None,
                 )
@@ -228,11 +310,13 @@ class Planner:
 
     def close(self) -> None:
         """Lets go of the source and the state."""
+        if self._in_order is not None:
+            self._in_order.close()
         if self._source is not None:
             self._source.close()
         if self._store is not None:
             self._store.close()
-        self._source = self._store = None
+        self._source = self._store = self._in_order = None
 
 
 def _orphaned() -> Callable[[], bool]:

@@ -14,7 +14,7 @@ from pyspark import TaskContext
 
 from cdckit.api.marks import TableMark
 from cdckit.api.notices import Notices
-from cdckit.api.record import Record
+from cdckit.api.record import Batch, Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.chain import TransformChain
@@ -29,6 +29,7 @@ from cdckit.engine.spark.arrow import to_arrow
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.kept_batches import KeptBatch
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets
 from cdckit.engine.spark.relay import relayed
@@ -114,6 +115,17 @@ class _Reading:
             return lambda records, _: map(to_arrow, portions(records))
         return lambda records, _: (message_packets(messages, buckets) for messages in portions(records))
 
+    def batches(self, split: Split) -> Iterator[Batch]:
+        """What a split holds: read now, or kept by the planner."""
+        if not isinstance(split.payload, KeptBatch):
+            yield from self.source.read(split)
+            return
+        for part in split.payload.parts(self.job.kept):
+            if self.faults is not None:
+                for piece in part.undecoded:
+                    self.faults.undecoded(piece)
+            yield Batch(part.records, None, log_bytes=part.log_bytes, marks=part.marks)
+
     def close(self) -> None:
         if self.ledger is not None:
             self.ledger.close()
@@ -159,7 +171,7 @@ def read_splits(
         if reading.ledger is not None:
             reading.ledger.begin(*task)
         for split in splits:
-            for records, marks in _chunks(reading.source, replace(split, attempt=_attempt())):
+            for records, marks in _chunks(reading.batches(replace(split, attempt=_attempt()))):
                 yield from output(records, marks)
                 if reading.ledger is not None:
                     reading.ledger.tell()
@@ -217,12 +229,12 @@ def _watched_output(encode: RowEncoder, chain: TransformChain, routes: MarkRoute
     return output
 
 
-def _chunks(source: Source, split: Split) -> Iterator[tuple[Sequence[Record], Sequence[TableMark]]]:
+def _chunks(batches: Iterator[Batch]) -> Iterator[tuple[Sequence[Record], Sequence[TableMark]]]:
     """The source's batches put together: many small transactions make one Arrow batch."""
     gathered: list[Record] = []
     marks: list[TableMark] = []
     size = 0
-    for batch in source.read(split):
+    for batch in batches:
         gathered += batch.records
         marks += batch.marks
         # A snapshot's batches have no bytes of the log, and large rows would fill the memory by two thousands.
