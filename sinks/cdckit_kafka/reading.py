@@ -17,6 +17,8 @@ from cdckit_kafka.settings import CLIENT_OPTIONS, consumer_settings, producer_se
 
 _BATCH = 1000
 _STEP_SECONDS = 0.5
+_MOST_TIMES = 3
+"""So often it is read on what has come while the rest was read, each time less."""
 _Place = tuple[str, int]
 
 
@@ -29,7 +31,7 @@ def held_messages(config: KafkaSinkConfig, context: SinkContext, topics: Collect
     settings = consumer_settings(producer_settings(config, context.name))
     found = _bounds(config, settings, topics)
     left = {place: high for place, (low, high) in found.items() if high > low}
-    return HeldMessages(_Reading(config, context, settings).batches(left), _removed(found))
+    return HeldMessages(_Reading(config, context, settings).batches(left, {}), _removed(found))
 
 
 def held_to(config: KafkaSinkConfig, context: SinkContext, topics: Collection[str], ends: Ends) -> HeldMessages:
@@ -48,7 +50,7 @@ def held_to(config: KafkaSinkConfig, context: SinkContext, topics: Collection[st
     }
     left = {place: end for place, end in until.items() if end > found[place][0]}
     removed = _removed(found)
-    return HeldMessages(_Losing(config, context, settings, removed).batches(left), removed, passing)
+    return HeldMessages(_Losing(config, context, settings, removed, passing).batches(left, {}), removed, passing)
 
 
 def _bounds(
@@ -103,13 +105,13 @@ class _Reading:
         self._context = context
         self._settings = settings
 
-    def batches(self, left: dict[_Place, int]) -> Iterator[Sequence[HeldMessage]]:
-        """All messages before the ends of their partitions."""
+    def batches(self, left: dict[_Place, int], begins: Mapping[_Place, int]) -> Iterator[Sequence[HeldMessage]]:
+        """All messages before the ends of their partitions, from where that is told, else from where they begin."""
         if not left:
             return
         errors = ClientErrors(CLIENT_OPTIONS, self._settings)
         with closing(open_consumer(self._settings, errors)) as consumer:
-            consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in left])
+            consumer.assign([TopicPartition(*place, begins.get(place, OFFSET_BEGINNING)) for place in left])
             still = 0.0
             while left and not self._context.stopping():
                 messages = consumer.consume(_BATCH, _STEP_SECONDS)
@@ -151,6 +153,7 @@ class _Losing(_Reading):
         context: what a runner would give it.
         settings: the consumer's.
         removed: takes the topics that have lost messages while they were read.
+        passing: the topics that may be compacted.
     """
 
     def __init__(
@@ -159,14 +162,26 @@ class _Losing(_Reading):
         context: SinkContext,
         settings: Mapping[str, str],
         removed: dict[str, str],
+        passing: Collection[str],
     ) -> None:
         super().__init__(config, context, settings)
         self._removed = removed
+        self._passing = passing
 
-    def batches(self, left: dict[_Place, int]) -> Iterator[Sequence[HeldMessage]]:
-        """Those before the ends of their partitions."""
-        topics = {topic for topic, _ in left}
-        yield from super().batches(left)
+    def batches(self, left: dict[_Place, int], begins: Mapping[_Place, int]) -> Iterator[Sequence[HeldMessage]]:
+        """Those before the ends of their partitions; of topics that may be compacted what has come meanwhile, too.
+
+        Compaction removes a key's message for a newer one, which may stand behind the end of when reading began.
+        """
+        ends, topics = dict(left), {topic for topic, _ in left}
+        yield from super().batches(left, begins)
+        for _ in range(_MOST_TIMES):
+            found = _bounds(self._config, self._settings, topics & {*self._passing})
+            more = {place: high for place, (_, high) in found.items() if high > ends.get(place, 0)}
+            if not more:
+                break
+            yield from super().batches(dict(more), ends)
+            ends |= more
         self._removed |= _removed(_bounds(self._config, self._settings, topics))
 
 

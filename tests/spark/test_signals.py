@@ -18,6 +18,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
 from mysql.signalling import SIGNALS
+from spark.conftest import FAST_JVM
 from spark.lake import at_source, mirrored
 from spark.test_runner import wait_for as wait
 from testkit.running import Pipeline, create_reader, source_of, to_file
@@ -25,6 +26,8 @@ from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
+MANY = 160
+"""Rows of which each is a chunk of its own: they take seconds to be read."""
 ROWS = ", ".join(f"({number}, {number % 2})" for number in range(100))
 TABLES = f"""
 CREATE TABLE t (id INT PRIMARY KEY, v INT); CREATE TABLE u (id INT PRIMARY KEY, v INT);
@@ -110,6 +113,28 @@ def test_a_table_is_read_again_while_it_is_written(mysql_server: MySQLServer, ta
 def _is_again(event: dict[str, Any]) -> bool:
     value = event["value"] or {}
     return str(value.get("source", {}).get("snapshot")) == "incremental"
+
+
+def test_a_driver_that_is_killed_goes_on_with_the_rows_that_are_left(
+    mysql_server: MySQLServer, tables: str, tmp_path: Path
+) -> None:
+    """As a program of its own, killed while a table is read again row by row, in several batches."""
+    more = ", ".join(f"({number}, 0)" for number in range(100, MANY))
+    mysql_server.execute(f"INSERT INTO {tables}.t VALUES {more}")
+    source = _source(mysql_server, tables, incremental_snapshot_chunk_size=1)
+    pipeline = to_file(tmp_path, source, runner="spark", spark={"spark.master": "local[2]", **FAST_JVM})
+    with pipeline.running() as process:
+        process.wait_until(lambda: pipeline.output.exists() and len(pipeline.events()) > MANY, "the rows", 240)
+        _ask(mysql_server, tables, "s1", data_collections=[f"{tables}.t"])
+        process.wait_until(lambda: any(map(_is_again, pipeline.events())), "rows that are read again", 240)
+        process.kill()
+    again = [event["value"]["after"]["id"] for event in pipeline.events() if _is_again(event)]
+    assert len(again) < MANY, "it was killed too late"
+    mysql_server.run_sql("UPDATE t SET v = 7 WHERE id IN (3, 150); DELETE FROM t WHERE id = 155", database=tables)
+    _once(pipeline)
+    again = [event["value"]["after"]["id"] for event in pipeline.events() if _is_again(event)]
+    assert {*again} | {3, 150, 155} == {*range(MANY)}, "what changed meanwhile may be told by its change alone"
+    assert _newest(pipeline.events(), f"p.{tables}.t") == dict(mysql_server.execute(f"SELECT id, v FROM {tables}.t"))
 
 
 @pytest.mark.parametrize("kind", ["incremental", "blocking"])

@@ -147,6 +147,9 @@ class Planner:
             return start
         size = self._batch_bytes(max_bytes or MAX_BYTES)
         found = reader.read(start, size, self._wait_seconds(), once=self._ends)
+        while found is None and self._ends and not reader.finished:
+            # Told that nothing came, Spark would end the query, whatever snapshots there are to finish.
+            found = reader.read(start, size, self._wait_seconds(), once=True)
         self._answered = True
         if counts := self._counts.take():
             self._notices.counted(counts)
