@@ -102,7 +102,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def check_retention(cls, config: MongoDbConfig, offset: Offset) -> Retention | None:
         """How long the oplog keeps an offset's place."""
         at = StreamOffset.from_json(offset)
-        if at.snapshot_due or not at.sec:
+        if not _has_place(at):
             return None
         with connect(config) as client, driver_errors(config, "asking for the oplog"):
             return retention(client, at)
@@ -436,7 +436,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         """By the oplog's window, where the user may read it; not known while no primary is there."""
         at = StreamOffset.from_json(offset)
         client = self._client
-        if client is None or at.snapshot_due or not at.sec or not client.topology_description.has_writable_server():
+        if client is None or not _has_place(at) or not client.topology_description.has_writable_server():
             return None
         try:
             with driver_errors(self._config, "asking for the oplog"):
@@ -469,3 +469,8 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
                 raise
             raise RetriableSourceError(f"{error}; check mongodb.connection.string") from error
         return self._client
+
+
+def _has_place(at: StreamOffset) -> bool:
+    """Whether the oplog must hold something for this offset; for a snapshot that has begun it must, too."""
+    return bool(at.sec) and (at.snapshot_begun or not at.snapshot_due)

@@ -20,11 +20,13 @@ from cdckit.connector.resnapshot import ask
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import SnapshotDueError
 from cdckit_mongodb.offsets import SNAPSHOT_NUMBERS, SnapshotPlace
+from cdckit_mongodb.server.oplog import clock_text
 from cdckit_mongodb.snapshot import chunk_batches, chunks, whole
 from cdckit_mongodb.snapshot.chunk_walk import numbered, place_behind
 from cdckit_mongodb.snapshot.collections import ChosenCollection, identifier_text
 from cdckit_mongodb.snapshot.document_sizes import DocumentSizes
 from cdckit_mongodb.snapshot.parallel import Part, Reached
+from cdckit_mongodb.source import MongoDbSource
 from cdckit_mongodb.splits import Chunk
 from mongodb.capture import Capture, change, read_elsewhere, shown
 from mongodb.small_oplog import failing, fill_the_oplog, forgetful
@@ -433,6 +435,24 @@ def test_a_moment_that_is_gone_begins_the_snapshot_anew(
         records = _records(reading.batches())
     assert "a new snapshot is taken" in caplog.text
     assert _read(records) == list(range(1, 100))
+
+
+def test_it_is_told_when_the_oplog_drops_the_moment(forgetting: MongoReplicaSet, unique_name: str) -> None:
+    """A snapshot takes as long as it takes, and the stream goes on from where it began."""
+    with forgetting.client() as client:
+        _fill(client[unique_name], "a", range(100))
+    reading = Capture(forgetting.uri, database_include_list=unique_name, snapshot_batch_rows=40)
+    batches = reading.batches()
+    next(batches), next(batches)
+    batches.close()  # type: ignore[attr-defined]
+    offset = reading.offset or {}
+    with reading.source() as source:
+        assert source.retention(source.initial_offset()) is None
+        source.latest_offset(offset)
+        told, checked = source.retention(offset), MongoDbSource.check_retention(reading.config(), offset)
+    assert told is not None
+    assert checked is not None
+    assert told.oldest_needed == checked.oldest_needed == f"the oplog at {clock_text(offset['sec'])}"
 
 
 def test_numbers_of_documents_never_meet_and_never_end() -> None:
