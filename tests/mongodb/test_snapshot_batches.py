@@ -13,7 +13,7 @@ import pytest
 from cdckit.api.record import Record
 from cdckit.connector.resnapshot import ask
 from cdckit.engine.state.sqlite import SqliteStateStore
-from cdckit_mongodb.snapshot import chunk_batches
+from cdckit_mongodb.snapshot import chunk_batches, chunks
 from mongodb.capture import change, read_elsewhere, shown
 from mongodb.snapshot_batches import (
     KINDS,
@@ -134,6 +134,18 @@ def test_a_kill_repeats_the_open_batch_alone(mongo: MongoReplicaSet, own_databas
     reads = [each for each in [*records_of([before]), *open_batch, *rest] if change(each)["op"] == "r"]
     assert_unlike_positions(reads)
     assert [n for n in numbers_read(reads) if n >= 0] == list(range(300))
+
+
+def test_what_is_one_batch_is_shared_out_among_its_readers(
+    mongo: MongoReplicaSet, own_database: Own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "_WORTH_DIVIDING", 10)
+    fill(own_database, "a", range(240))
+    reading = capture_of(mongo, own_database, snapshot_batch_rows=0)
+    [batch] = reading.batches(parallelism=3)
+    assert numbers_read(records_of([batch])) == list(range(240))
+    parts = [fact for fact in reading.heard.of("snapshot_part") if not fact["finished"]]
+    assert len(parts) == 12, "four for each"
 
 
 def test_a_batch_has_no_more_than_so_many_collections(

@@ -92,7 +92,9 @@ class ChunkBatches:
         last_one = not chunks or (chunks[-1].high is None and chunks[-1].full_name == walk.left[-1].full_name)
         place = None if last_one else place_behind(chunks, reached)
         end = last if place is None else last.within_snapshot(place)
-        self._walked = _Walked(first, end, numbered(chunks, reached, place))
+        # What is one batch as a whole is cut for those who read it: how many they are is known when it is planned.
+        whole = reached is None and place is None
+        self._walked = None if whole else _Walked(first, end, numbered(chunks, reached, place))
         return None if place is None else end
 
     def between(self, start: Offset, end: Offset, context: SourceContext, parallelism: int) -> list[Split]:
