@@ -6,8 +6,8 @@ can stand for the other, and some more for what Debezium does not keep.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from cdckit import Offset, StateError
 from cdckit.connector.offset import ConnectorOffset, check_incremental, readable, shared_attributes
@@ -33,10 +33,30 @@ def stream_position(moment: str, operation: int, tie: int) -> str:
     return f"{moment}-0-{operation:012d}-{tie:03d}-" if operation or tie else f"{moment}-0-000000000000-000-"
 
 
+SNAPSHOT_NUMBERS = 10**12
+"""So many numbers there are for the documents of a snapshot …"""
+IN_A_NUMBER = 1000
+"""… and each has so many documents, where a chunk's are numbered."""
+
+
 def snapshot_positions(moment: Moment, first: int, rows: int) -> list[str]:
     """The positions of documents that a snapshot found: behind the events up to its moment, before all later ones."""
     text = moment_text(moment)
     return [f"{text}-1-{row:012d}-000-0" for row in range(first, first + rows)]
+
+
+def chunk_positions(moment: Moment, first: int, before: int, rows: int) -> list[str]:
+    """The same of documents of a chunk.
+
+    Args:
+        moment: what the snapshot counts from.
+        first: the number of the chunk's first document.
+        before: how many of its documents come before these.
+        rows: how many these are.
+    """
+    text, begin = moment_text(moment), first * IN_A_NUMBER + before
+    numbers = (divmod(row, IN_A_NUMBER) for row in range(begin, begin + rows))
+    return [f"{text}-1-{number:012d}-{rest:03d}-0" for number, rest in numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +67,51 @@ class SnapshotPlace:
         collection: the collection (`database.name`) in hand; those that sort before it are done.
         after: the `_id` behind which to go on, as BSON in hexadecimal; None: from its beginning; `DONE`: it is done.
         rows: the number of the next document in the records' positions.
+        included: whether the document with the `_id` `after` itself is still to be read.
+        read: about how many of the collection's documents lie before that; for those who watch.
     """
 
     collection: str
     after: str | None = None
     rows: int = 0
+    included: bool = False
+    read: int = 0
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """The collection's place among others: Debezium takes them by their names, whatever the database."""
+        database, _, name = self.collection.partition(".")
+        return name, database
+
+    @property
+    def within(self) -> str | None:
+        """The `_id` that it stands at; None: before the collection, or behind it."""
+        return self.after or None
+
+    def to_json(self) -> list[Any]:
+        """What an offset keeps."""
+        place = [self.collection, self.after, self.rows]
+        return [*place, self.included, self.read] if self.included else place
 
 
 DONE = ""
 
 
-def _snapshot_place(collection: str, after: str | None, rows: int) -> SnapshotPlace:
+def _snapshot_place(
+    collection: str, after: str | None, rows: int, included: bool = False, read: int = 0
+) -> SnapshotPlace:
     """Raises ValueError or TypeError where it is none."""
     if after:
         bytes.fromhex(after)
-    return SnapshotPlace(str(collection), after, int(rows))
+    return SnapshotPlace(str(collection), after, int(rows), bool(included), int(read))
 
 
 FIRST_PLACE = SnapshotPlace(".")
 """Before every collection."""
+
+
+def _id(offset: ConnectorOffset) -> str:
+    return "" if offset.resnapshot is None else offset.resnapshot.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +149,11 @@ class StreamOffset(ConnectorOffset):
         """Everything up to this cluster time has been read."""
         return self.time if self.complete else (self.sec, self.ord - 1)
 
+    @property
+    def snapshot_begun(self) -> bool:
+        """As the place in the snapshot says."""
+        return self.snapshot_due and self.snapshot not in (None, FIRST_PLACE)
+
     def before_rows(self, again: Resnapshot) -> Self:
         """Before a snapshot of these collections alone; what comes behind it goes on from here."""
         return self.with_changes(snapshot_due=True, snapshot=FIRST_PLACE, resnapshot=again)
@@ -110,6 +161,21 @@ class StreamOffset(ConnectorOffset):
     def without_snapshot(self) -> Self:
         """The same where that snapshot is not begun."""
         return self.with_changes(snapshot_due=False, snapshot=None, resnapshot=None)
+
+    def behind_snapshot(self) -> Self:
+        """The same where the stream comes next, the snapshot's documents having been read together."""
+        again = None if self.resnapshot is None else self.resnapshot.finished()
+        return self.with_changes(after_snapshot=True, snapshot_due=False, snapshot=None, resnapshot=again)
+
+    def within_snapshot(self, place: SnapshotPlace) -> Self:
+        """Of such an offset behind a snapshot: that of a place within it."""
+        again = None if self.resnapshot is None else replace(self.resnapshot, done=False)
+        return self.with_changes(snapshot_due=True, snapshot=place, resnapshot=again)
+
+    def reached(self, end: Self) -> SnapshotPlace | None:
+        """How far the snapshot that counts from the moment of `end` has come here; None: it begins."""
+        same = self.time == end.time and self.complete == end.complete and _id(self) == _id(end)
+        return self.snapshot if self.snapshot_begun and same else None
 
     def to_json(self) -> Offset:
         """The offset as a runner keeps it; members that say nothing are left out."""
@@ -121,7 +187,7 @@ class StreamOffset(ConnectorOffset):
             "initsync": self.snapshot_due,
             **self.shared_members(),
             _COMPLETE: self.complete,
-            _SNAPSHOT: None if place is None else [place.collection, place.after, place.rows],
+            _SNAPSHOT: None if place is None else place.to_json(),
             _TIE: self.tie,
             _EVENT_IN_PART: self.event_in_part,
         }

@@ -21,6 +21,7 @@ from cdckit import (
     Retention,
     RetriableSourceError,
     RetrySchedule,
+    SnapshotDueError,
     SourceError,
     Split,
     StateError,
@@ -30,7 +31,6 @@ from cdckit import (
 )
 from cdckit.connector.guardrail import check_guardrail
 from cdckit.connector.heartbeat import Heartbeats
-from cdckit.connector.snapshot_parts import estimate_of, share_out
 from cdckit.connector.source import ConnectorSource
 from cdckit.waiting import let_go
 from cdckit_mongodb.config import MongoDbConfig
@@ -49,7 +49,8 @@ from cdckit_mongodb.server.oplog_window import retention
 from cdckit_mongodb.server.readiness import readiness
 from cdckit_mongodb.server.unmatched_lists import unmatched_entries
 from cdckit_mongodb.server.versions import check_version
-from cdckit_mongodb.snapshot.chunks import plan_chunks, read_chunks
+from cdckit_mongodb.snapshot.chunk_batches import ChunkBatches
+from cdckit_mongodb.snapshot.chunks import read_chunks
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.snapshot.past import Past
@@ -101,7 +102,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def check_retention(cls, config: MongoDbConfig, offset: Offset) -> Retention | None:
         """How long the oplog keeps an offset's place."""
         at = StreamOffset.from_json(offset)
-        if at.snapshot_due or not at.sec:
+        if not _has_place(at):
             return None
         with connect(config) as client, driver_errors(config, "asking for the oplog"):
             return retention(client, at)
@@ -165,7 +166,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
 
     def _snapshot_point(self, at: StreamOffset) -> StreamOffset:
         begun = at if at.snapshot is not None else self._begin()  # what is deleted since then must be told
-        return begun.with_changes(snapshot_due=False, snapshot=None, after_snapshot=True)
+        return begun.behind_snapshot()
 
     def _log_end(self, at: StreamOffset) -> StreamOffset:
         return note_moment(self._asked(), self._config)
@@ -204,23 +205,40 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         return [] if self._mailbox is None and split.start == end else [replace(split, end=end)]
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
-        again = StreamOffset.from_json(end).resnapshot
-        if again is None and not self._reads_documents(StreamOffset.from_json(start)):
+        first, last = StreamOffset.from_json(start), StreamOffset.from_json(end)
+        if last.resnapshot is None and not self._reads_documents(first):
             return []
-        only = None if again is None else again.tables
-        chunks = plan_chunks(self._asked(), self._config, self._filters, parallelism, self._context.notices, only)
-        names = dict.fromkeys((chunk.database, chunk.collection) for chunk in chunks) if self._context.marks else ()
-        for chunk in chunks:
-            self._collections.taken(chunk.database, chunk.collection)
-        return [
-            Split(
-                start,
-                end,
-                ChunkWork(tuple(group), () if number else tuple(names)),
-                estimate_of(group),
+        with self._snapshot_due_where_lost():
+            self._require_moment(first, last)
+        for name in self._batches.names(end):
+            self._collections.taken(*name)
+        return self._batches.between(start, end, self._context, parallelism)
+
+    def _cut_snapshot(self, first: StreamOffset, last: StreamOffset, max_bytes: int) -> StreamOffset | None:
+        if last.resnapshot is None and not self._reads_documents(first):
+            return None
+        with self._snapshot_due_where_lost():
+            self._require_moment(first, last)
+        return self._batches.cut(first, last, self._context, max_bytes)
+
+    def _require_moment(self, first: StreamOffset, last: StreamOffset) -> None:
+        """Looks whether the stream can be read from the moment of a snapshot that is read in batches.
+
+        Raises:
+            SnapshotDueError: it cannot, and the snapshot begins anew.
+            HistoryLostError: it cannot, and collections were to be read again alone.
+        """
+        if first.reached(last) is None:
+            return
+        error = why_lost(self._asked(), self._config, first)
+        if error is not None and last.resnapshot is None:
+            self._started = False
+            raise SnapshotDueError(
+                f"{with_lost_time(self._asked(), error)}: the snapshot begins anew (a query of your own needs a new "
+                "checkpoint and a new state for that)"
             )
-            for number, group in enumerate(share_out(chunks, parallelism))
-        ]
+        if error is not None:
+            raise error
 
     def _start(self, at: StreamOffset) -> StreamOffset:
         """`at`, or a new beginning where a snapshot is to be taken instead of going on from it.
@@ -311,8 +329,8 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         return records_of(piece, self._filters, self._collections)
 
     def _read_chunks(self, work: ChunkWork, moment: StreamOffset) -> Iterator[Batch]:
-        if work.marked:
-            yield Batch([], None, marks=list(self._marker.of_snapshot(work.marked, moment.moment)))
+        if work.begun or work.ended:
+            yield Batch([], None, marks=list(self._marker.of_snapshot(work, moment.moment)))
         client, notify = self._asked(), self._context.notices
         yield from read_chunks(client, self._config, self._collections, work.chunks, moment, notify)
 
@@ -325,6 +343,10 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         end = note_moment(self._asked(), self._config)
         past = Past(self._asked(), self._config, self._filters, self._collections, self._marker)
         return past.read(StreamOffset.from_json(start), moment, end)
+
+    @cached_property
+    def _batches(self) -> ChunkBatches:
+        return ChunkBatches(self._config, self._filters, self._asked)
 
     @cached_property
     def _marker(self) -> CollectionMarker:
@@ -418,7 +440,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         """By the oplog's window, where the user may read it; not known while no primary is there."""
         at = StreamOffset.from_json(offset)
         client = self._client
-        if client is None or at.snapshot_due or not at.sec or not client.topology_description.has_writable_server():
+        if client is None or not _has_place(at) or not client.topology_description.has_writable_server():
             return None
         try:
             with driver_errors(self._config, "asking for the oplog"):
@@ -451,3 +473,8 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
                 raise
             raise RetriableSourceError(f"{error}; check mongodb.connection.string") from error
         return self._client
+
+
+def _has_place(at: StreamOffset) -> bool:
+    """Whether the oplog must hold something for this offset; for a snapshot that has begun it must, too."""
+    return bool(at.sec) and (at.snapshot_begun or not at.snapshot_due)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+Name = tuple[str, str]
+"""A collection's database, and its name there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -15,9 +18,10 @@ class Chunk:
         low: the first `_id`, as BSON in hexadecimal; None: from the beginning.
         high: the `_id` before which to end; None: to the end.
         estimate: about how many documents there are.
-        first_row: the number of its first document in the records' positions.
+        first_row: the number of its first document in the records' positions, which is that of a thousand.
         number: tells it from its collection's other parts.
-        of: how many parts that has.
+        of: how many parts that has; 0 where that is not known before the last one.
+        read_before: whether the document with the `_id` `low` itself was read.
     """
 
     database: str
@@ -28,6 +32,12 @@ class Chunk:
     first_row: int = 0
     number: int = 0
     of: int = 1
+    read_before: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """The collection as `database.name`."""
+        return f"{self.database}.{self.collection}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +53,23 @@ class SnapshotWork:
 
 @dataclass(frozen=True, slots=True)
 class ChunkWork:
-    """Chunks of a snapshot which the stream completes; the split's end is the moment that they count from.
+    """Chunks of a snapshot which the stream completes; the split's end is of the moment that they count from.
+
+    Of the batch, in one of its splits alone, to be told by table marks:
 
     Attributes:
         chunks: what to read.
-        marked: the collections that the snapshot reads, to be told of by table marks; in one of its splits alone.
+        begun: the collections of which the first documents are read …
+        ended: … and the last ones.
+        ahead: those that later batches begin with.
+        begins: whether the snapshot begins with this batch.
     """
 
     chunks: tuple[Chunk, ...]
-    marked: tuple[tuple[str, str], ...] = ()
+    begun: tuple[Name, ...] = ()
+    ended: tuple[Name, ...] = ()
+    ahead: tuple[Name, ...] = ()
+    begins: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ MARIADB["cdckit_snapshot_cursor"] = {"table": "d.t", "key": ["17", "x"], "part":
 TOKEN = "826B03E9AE000000732B022C0100296E5A10049AA87CCD8DA5424DA0A6DB9DE3B79A92461E5F6964002B040004"
 MONGODB: dict[str, Any] = {
     "sec": 1, "ord": 2, "resume_token": TOKEN, "cdckit_complete": True, "cdckit_tie": 1, "transaction_id": "l:1",
-    "cdckit_snapshot": ["d.c", "10000000105f69640001000000", 4], "initsync": True, "cdckit_resnapshot": AGAIN,
+    "cdckit_snapshot": ["d.c", "10000000105f69640001000000", 4, True, 7], "initsync": True, "cdckit_resnapshot": AGAIN,
     "transaction_data_collection_order_d.c": 2, "cdckit_incremental": INCREMENTAL,
 }  # fmt: skip
 TOPICS = {"partitions": {"t": {"0": 5, "1": 7}}, "read": {"t": {"0": 9}}, "watermark": 4, "at_watermark": ["a"]}

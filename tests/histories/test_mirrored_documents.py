@@ -42,7 +42,8 @@ class MirroredCollections(UnreplicatedCollections):
         self.folder.mkdir(exist_ok=True)
         columns = "inferred" if self.seed % 2 else ""
         sink = {"type": "spark", "mode": "mirror", "path": str(self._lake), "document.columns": columns}
-        pipeline = Pipeline(self.folder, self.source, sink)
+        rows = 40 if self.seed % 3 == 0 else 0
+        pipeline = Pipeline(self.folder, {**self.source, "snapshot.batch.rows": rows}, sink)
         SparkRunner(load_pipeline(pipeline.written(), runner="spark")).run(once=True)
 
     def found(self) -> Documents:

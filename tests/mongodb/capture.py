@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cdckit.api.record import Batch, Offset, Record
-from cdckit.api.source import SourceContext
+from cdckit.api.source import SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.struct import Struct
 from cdckit.connector.notifications import Notification
@@ -78,6 +79,19 @@ class Capture:
                 at = self.offset or at
         return self.records[before:]
 
+    def batches(self, parallelism: int = 2, max_bytes: int = 1 << 28, *, marks: bool = False) -> Iterator[list[Batch]]:
+        """The batches that the Spark runner reads, up to the stream's end; each is kept once the next one is asked for.
+
+        Each split is read by a source that has no state.
+        """
+        with self.source(marks=marks) as source:
+            start = self.offset if self.offset is not None else source.initial_offset()
+            while (whole := source.latest_offset(start)) != start:
+                end = source.cut(start, whole, max_bytes)
+                splits = source.plan(start, end, parallelism)
+                yield [batch for split in splits for batch in read_elsewhere(self.config(), split)]
+                self.offset = start = json.loads(json.dumps(end))
+
     def take(self, batch: Batch) -> None:
         """Keeps a batch; its offset goes through JSON as it does in a state store."""
         self.records += batch.records
@@ -97,6 +111,16 @@ class Capture:
                             retries.progressed()
                 except RetriableSourceError as error:
                     retries.pause(error)
+
+
+def read_elsewhere(config: MongoDbConfig, split: Split) -> list[Batch]:
+    """A split's batches, read as in another process: from pickles of the configuration and the split."""
+    source = MongoDbSource(pickle.loads(pickle.dumps(config)))
+    source.open(SourceContext("test", marks=True))
+    try:
+        return list(source.read(pickle.loads(pickle.dumps(split))))
+    finally:
+        source.close()
 
 
 def change(record: Record) -> Struct:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
+from bson import Int64, MaxKey, ObjectId
 from pymongo.database import Database
 
 from cdckit.connector.incremental import Chunk, Wanted
@@ -17,27 +16,10 @@ from cdckit.errors import RetriableSourceError
 from cdckit_mongodb.incremental.collection_chunks import CollectionChunks
 from mongodb.capture import shown
 from mongodb.signalling import Signalled
+from mongodb.snapshot_batches import KINDS
 from testkit.servers.mongodb import MongoReplicaSet
 
 Own = Database[dict[str, Any]]
-
-KINDS: list[Any] = [
-    MinKey(),
-    None,
-    *(-5, 0.5, Decimal128("7.25"), Int64(2**60), float("inf")),
-    *("", "B", "a", "é", "😀"),
-    {},
-    {"x": 1},
-    {"x": 1, "y": {"z": "w"}},
-    Binary(b"\x00\x01"),
-    Binary.from_uuid(uuid.UUID(int=7)),
-    *(ObjectId("0" * 24), ObjectId("f" * 24)),
-    *(False, True),
-    *(datetime.datetime(1969, 12, 31), datetime.datetime(2026, 1, 1)),
-    Timestamp(5, 6),
-    MaxKey(),
-]
-"""An `_id` of every type that the server takes, in its order."""
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])

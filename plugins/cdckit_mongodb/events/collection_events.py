@@ -101,6 +101,12 @@ class CollectionEvents:
             first_row: the number of the first one in the whole snapshot.
             mark: what `source.snapshot` says of them.
         """
+        return self.placed(documents, moment, snapshot_positions(moment, first_row, len(documents)), mark)
+
+    def placed(
+        self, documents: Sequence[Document], moment: Moment, positions: Sequence[str], mark: SnapshotMark = "true"
+    ) -> list[Record]:
+        """The same of documents whose positions are given."""
         now = time.time_ns()
         now_ms = now // 1_000_000
         form = self._format
@@ -112,7 +118,6 @@ class CollectionEvents:
         if self._edits is not None:
             documents = [self._edits.document(document) for document in documents]
         text = self._text
-        positions = snapshot_positions(moment, first_row, len(documents))
         return [
             Record(
                 topic,

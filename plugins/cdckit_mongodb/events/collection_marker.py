@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from cdckit import MarkKind, TableExample, TableMark
 from cdckit_mongodb.events.collection_events import Collections
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import Moment, moment_text
+from cdckit_mongodb.splits import ChunkWork, Name
 
 MARKED = ("drop", "rename")
 """Events that tell of a whole collection. A database that is dropped drops its collections first."""
-
-Name = tuple[str, str]
-"""A collection's database, and its name there."""
 
 
 class CollectionMarker:
@@ -30,13 +28,23 @@ class CollectionMarker:
         self._captured = captured
         self._examples: dict[Name, TableExample] = {}
 
-    def of_snapshot(self, names: Sequence[Name], moment: Moment) -> Iterator[TableMark]:
-        """That a snapshot which counts from a moment reads these collections."""
+    def of_snapshot(self, work: ChunkWork, moment: Moment) -> Iterator[TableMark]:
+        """That a snapshot begins, and that it ends, for each collection of which the first or last documents are read.
+
+        Args:
+            work: what is read.
+            moment: what the snapshot counts from.
+        """
         behind, others, made = f"{moment_text(moment)}-1-", self._others, moment[0] * 1000
-        for name in names:
-            example = self._example(name)
-            yield TableMark(MarkKind.SNAPSHOT_BEGIN, behind, example, others, made_ms=made)
-            yield TableMark(MarkKind.SNAPSHOT_END, f"{behind}~", example, others)
+        shared = None if work.begins else False
+        for name in work.begun:
+            yield TableMark(
+                MarkKind.SNAPSHOT_BEGIN, behind, self._example(name), others, of_shared=shared, made_ms=made
+            )
+        for name in work.ahead:
+            yield TableMark(MarkKind.SNAPSHOT_BEGIN, behind, self._example(name), others, of_shared=True, made_ms=made)
+        for name in work.ended:
+            yield TableMark(MarkKind.SNAPSHOT_END, f"{behind}~", self._example(name), others, made_ms=made)
 
     def of_event(self, event: dict[str, Any], filters: Filters, position: str) -> Iterator[TableMark]:
         """What an event of a kind in `MARKED` means for the captured collections."""

@@ -36,6 +36,11 @@ class SnapshotOptions(snapshot.SnapshotOptions):
     snapshot_fetch_size: NonNegativeInt = 0
     """How many documents the server sends at a time in a snapshot; 0: `max.batch.size`."""
 
+    snapshot_batch_rows: NonNegativeInt = 0
+    """On Spark: about how many documents one batch of a snapshot has; 0: as many as `batch.max.bytes` of the
+    collections hold, and, where the sink keeps tables, whole collections alone.
+    """
+
     patterns: ClassVar[Mapping[str, str]] = {
         r"snapshot\.collection\.filter\.overrides\..+": "snapshot_filters",
     }

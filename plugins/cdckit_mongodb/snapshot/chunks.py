@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from bson import MaxKey, MinKey, Timestamp
@@ -12,13 +11,11 @@ from cdckit import Batch, Notices
 from cdckit.connector.snapshot_progress import PartProgress
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import Collections
-from cdckit_mongodb.filters import Filters
-from cdckit_mongodb.offsets import StreamOffset
+from cdckit_mongodb.offsets import StreamOffset, chunk_positions
 from cdckit_mongodb.server.connection import CODEC, Client, driver_errors
 from cdckit_mongodb.snapshot.collections import (
     ChosenCollection,
     Document,
-    choose_collections,
     documents,
     identifier,
     identifier_text,
@@ -30,34 +27,6 @@ _CHUNKS_EACH = 4
 """How many chunks a reader gets, so that they end at about the same time."""
 _SAMPLES = 20
 """How many samples stand for one chunk."""
-_ROWS_EACH = 10**9
-"""How many row numbers each chunk has for its positions."""
-
-
-def plan_chunks(
-    client: Client,
-    config: MongoDbConfig,
-    filters: Filters,
-    parallelism: int,
-    notices: Notices,
-    only: Collection[str] | None = None,
-) -> list[Chunk]:
-    """The chunks of a snapshot, in the order of their positions.
-
-    Args:
-        client: where to.
-        config: the source's options.
-        filters: what is captured.
-        parallelism: how many readers there are.
-        notices: told which collections are read.
-        only: the full names of those that were asked for; None: as the options say.
-    """
-    with driver_errors(config, "planning the snapshot"):
-        chosen = choose_collections(client, config, filters, only)
-        notices.snapshot_started(data_collections={one.full_name: one.estimate for one in chosen})
-        size = part_size(chosen, parallelism)
-        chunks = [chunk for one in chosen for chunk in divided(client, one, size)]
-    return [replace(chunk, first_row=number * _ROWS_EACH) for number, chunk in enumerate(chunks)]
 
 
 def part_size(chosen: Sequence[ChosenCollection], parallelism: int) -> int:
@@ -122,10 +91,12 @@ def read_chunks(
         for chunk in chunks:
             made = collections.of(chunk.database, chunk.collection)
             collection = ChosenCollection(chunk.database, chunk.collection, chunk.estimate)
-            row = chunk.first_row
-            progress = PartProgress(notices, collection.full_name, chunk.number, chunk.of)
+            row = 0
+            progress = PartProgress(notices, chunk.full_name, chunk.number, chunk.of)
             for found in documents(client, config, session, collection, low=chunk.low, high=chunk.high):
-                yield Batch(made.reads(found, moment.moment, row), None)
-                row += len(found)
-                progress.read(len(found))
+                new = found[1:] if chunk.read_before and identifier_text(found[0]["_id"]) == chunk.low else found
+                positions = chunk_positions(moment.moment, chunk.first_row, row, len(new))
+                yield Batch(made.placed(new, moment.moment, positions), None)
+                row += len(new)
+                progress.read(len(new))
             progress.finished()

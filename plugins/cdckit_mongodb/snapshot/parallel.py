@@ -87,10 +87,10 @@ class ParallelSnapshot:
         self._moment = moment
         self._row = place.rows if place is not None else 0
         begun = place is not None and bool(left) and left[0].full_name == place.collection
-        self._after = place.after if place is not None and begun else None
+        self._start = place if place is not None and begun else None
         with ended_by_stop():
             self._parts = list(self._plan(left))
-        self._reached = Reached(self._parts, self._after)
+        self._reached = Reached(self._parts, self._start)
         self._progress = {one.full_name: SnapshotProgress(notices, one.full_name, one.estimate) for one in left}
         self._open = Counter(part.collection.full_name for part in self._parts)
 
@@ -120,9 +120,9 @@ class ParallelSnapshot:
         threads = self._config.snapshot_max_threads * self._config.snapshot_max_threads_multiplier
         size = sys.maxsize if self._config.legacy_snapshot_max_threads else part_size(left, threads)
         for number, collection in enumerate(left):
-            after = None if number else self._after
-            for chunk in divided(self._client, collection, size, after):
-                yield _part(collection, chunk, after)
+            start = None if number else self._start
+            for chunk in divided(self._client, collection, size, None if start is None else start.after):
+                yield _part(collection, chunk, start)
 
     def _read(self, number: int) -> Iterator[_Read]:
         part = self._parts[number]
@@ -155,10 +155,11 @@ class ParallelSnapshot:
             self._progress[name].finished()
 
 
-def _part(collection: ChosenCollection, chunk: Chunk, after: str | None) -> Part:
-    begins = chunk.number == 0
+def _part(collection: ChosenCollection, chunk: Chunk, start: SnapshotPlace | None) -> Part:
+    begins, after = chunk.number == 0, start and start.after
     in_order = chunk.of > 1 or after is not None or (collection.indexed and collection.estimate > IN_ORDER_FROM)
-    return Part(collection, chunk.low, chunk.high, in_order, begins, begins and after is not None)
+    read_before = begins and after is not None and not (start and start.included)
+    return Part(collection, chunk.low, chunk.high, in_order, begins, read_before)
 
 
 class Reached:
@@ -166,12 +167,13 @@ class Reached:
 
     Args:
         parts: all parts, in the order of collections and of `_id`.
-        after: the `_id` behind which the first one begins, as BSON in hexadecimal, or None.
+        start: the place that the first one begins at; None: at its collection's beginning.
     """
 
-    def __init__(self, parts: Sequence[Part], after: str | None) -> None:
+    def __init__(self, parts: Sequence[Part], start: SnapshotPlace | None) -> None:
         self._parts = parts
-        self._after = after
+        self._after = None if start is None else start.after
+        self._included = start is not None and start.included
         self._first = 0
         self._last: dict[int, str] = {}
         self._ended: set[int] = set()
@@ -186,10 +188,11 @@ class Reached:
         self._ended.add(number)
         while self._first in self._ended:
             self._ended.remove(self._first)
-            self._after = self._last.pop(self._first, self._after)
+            if self._first in self._last:
+                self._after, self._included = self._last.pop(self._first), False
             self._first += 1
             if self._first < len(self._parts) and self._parts[self._first].begins:
-                self._after = None
+                self._after, self._included = None, False
 
     def place(self, rows: int) -> SnapshotPlace:
         """Where a snapshot goes on: all before it was given out, and some of what follows.
@@ -200,4 +203,6 @@ class Reached:
         if self._first == len(self._parts):
             return SnapshotPlace(self._parts[-1].collection.full_name, DONE, rows)
         name = self._parts[self._first].collection.full_name
-        return SnapshotPlace(name, self._last.get(self._first, self._after), rows)
+        if self._first in self._last:
+            return SnapshotPlace(name, self._last[self._first], rows)
+        return SnapshotPlace(name, self._after, rows, self._included)

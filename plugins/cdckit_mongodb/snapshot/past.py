@@ -14,11 +14,12 @@ from pymongo.read_concern import ReadConcern
 from cdckit import Batch, Record, TableMark
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.events.collection_events import Collections, Document
-from cdckit_mongodb.events.collection_marker import MARKED, CollectionMarker, Name
+from cdckit_mongodb.events.collection_marker import MARKED, CollectionMarker
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import Moment, StreamOffset, moment_text, stream_position
 from cdckit_mongodb.server.connection import CODEC, Client, driver_errors
 from cdckit_mongodb.snapshot.collections import identifier, identifier_text
+from cdckit_mongodb.splits import Name
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.streaming.passed_over import OPERATIONS
 from cdckit_mongodb.tokens import is_event, token_time

@@ -71,7 +71,7 @@ class WholeSnapshot:
             RetriableSourceError: the connection was lost; it may go on from the last batch's offset.
             SourceError: the server refuses.
         """
-        offset = start if start.snapshot is not None else self._begin()
+        offset = start.with_changes(after_snapshot=False) if start.snapshot is not None else self._begin()
         with driver_errors(self._config, "asking for the collections"):
             left = list(self._left(start))
         self._context.notices.snapshot_started(data_collections={one.full_name: one.estimate for one in left})
@@ -121,7 +121,7 @@ class WholeSnapshot:
         for collection in choose_collections(self._client, self._config, self._filters, only):
             if place is not None:
                 done = collection.full_name == place.collection and place.after == DONE
-                if done or collection.order < _order(place.collection):
+                if done or collection.order < place.order:
                     continue
             yield collection
 
@@ -145,19 +145,19 @@ class WholeSnapshot:
         rows = 0 if place is None else place.rows
         for collection in left:
             same = place is not None and collection.full_name == place.collection
-            after = place.after if same and place is not None else None
-            for found in self._documents(session, collection, after, rows):
+            for found in self._documents(session, collection, place if same else None, rows):
                 rows = found.first_row + len(found.documents)
                 yield found
 
     def _documents(
-        self, session: ClientSession, collection: ChosenCollection, after: str | None, rows: int
+        self, session: ClientSession, collection: ChosenCollection, reached: SnapshotPlace | None, rows: int
     ) -> Iterator[FoundDocuments]:
+        after, included = (None, False) if reached is None else (reached.after, reached.included)
         progress = SnapshotProgress(self._context.notices, collection.full_name, collection.estimate)
         in_order = after is not None or (collection.indexed and collection.estimate > IN_ORDER_FROM)
         begin = rows
         for found in documents(self._client, self._config, session, collection, low=after, in_order=in_order):
-            read_before = after is not None and found and identifier_text(found[0]["_id"]) == after
+            read_before = after is not None and not included and found and identifier_text(found[0]["_id"]) == after
             batch = found[1:] if read_before else found
             if not batch:
                 continue
@@ -168,11 +168,6 @@ class WholeSnapshot:
             rows += len(batch)
             progress.read(len(batch))
         progress.finished()
-
-
-def _order(full_name: str) -> tuple[str, str]:
-    database, _, name = full_name.partition(".")
-    return name, database
 
 
 def _with_following(found: Iterator[FoundDocuments]) -> Iterator[tuple[FoundDocuments, FoundDocuments | None]]:
