@@ -128,6 +128,26 @@ def test_a_snapshot_in_batches_with_marks(
     assert names[5:] == [{"a"}], "what came while the snapshot was read, up to the log's end behind it"
 
 
+def test_a_table_that_goes_while_its_rows_are_read_has_begun_once(
+    pipeline: ResolvedPipeline, mysql_server: MySQLServer, unique_name: str
+) -> None:
+    """A second begin would say that the rows of before are no more, which the log is to tell."""
+    rows = ",".join(f"({n})" for n in range(40))
+    tables = f"CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b LIKE a; INSERT INTO a VALUES {rows};"
+    mysql_server.run_sql(f"USE {unique_name}; {tables} INSERT INTO b VALUES {rows};")
+    config = pipeline.source.config.model_copy(update={"snapshot_mode": "initial", "snapshot_batch_rows": 16})
+    changed = replace(pipeline, source=replace(pipeline.source, config=config))
+    told: list[tuple[str, str]] = []
+    with _planner(Job(changed, parallelism=2, wait_seconds=0.0, marks=True)) as planner:
+        planner.end_at_log_end()
+        for _, batches in _batches(planner, planner.job, planner.initial_offset()):
+            marks = [mark for batch in batches for mark in batch.marks]
+            told += [(mark.kind, mark.table.partition(".")[2]) for mark in marks]
+            mysql_server.run_sql(f"USE {unique_name}; DROP TABLE IF EXISTS a;")
+    assert [told.count((kind, "a")) for kind in (MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END)] == [1, 1]
+    assert [told.count((kind, "b")) for kind in (MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END)] == [2, 1]
+
+
 def test_tables_are_kept_whole_unless_rows_are_told(
     pipeline: ResolvedPipeline, mysql_server: MySQLServer, unique_name: str
 ) -> None:

@@ -235,7 +235,12 @@ class ChunkSplits:
         """The splits, of which the first tells by table marks which tables' rows begin and end among them."""
         first, *rest = splits
         chunks, passed = [step.chunk for step in walked.steps], [table.table for table in walked.passed]
-        begun = [*(chunk.table for chunk in chunks if chunk.first), *passed]
+        # Of one that is gone by now a part may have been read: it has begun.
+        partly = reached.table if reached is not None and reached.part else None
+        begun = [
+            *(chunk.table for chunk in chunks if chunk.first),
+            *(one for one in passed if str(one.id) != partly),
+        ]
         ended = [*(chunk.table for chunk in chunks if chunk.last), *passed]
         here = {table.id for table in begun}
         ahead = [table.table for table in known.chosen if table.id not in here] if reached is None else []
