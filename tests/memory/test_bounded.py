@@ -27,8 +27,9 @@ WIDE_ROWS_MIB = 160
 """The same with rows of 1 MB, whose blocks leave holes in the heap: 95 on a quiet machine, 127 on a busy one."""
 KAFKA_MIB = 170
 """The same to Kafka, whose client holds back up to 50,000 records, here of half a KiB and as much of its own."""
-DELTA_MIB = 320
-"""The same to Delta tables, whose library takes 170 with the first commit of a row; 16 are rows that wait for one."""
+DELTA_MIB = 380
+"""The same to Delta tables, whose library takes 170 with the first commit of a row; 16 are rows that wait for
+one. 260 on a quiet machine, whatever the transaction's size; 326 once on a busy one."""
 PROOF_MIB = 220
 """The same of `cdc diff`, which holds 32 MiB of hashes, and 16 batches of the source."""
 WIDE_TABLE_MIB = 300
@@ -89,7 +90,7 @@ SINKS = pytest.mark.parametrize("sink", ["file", *_NIGHTLY], indirect=True)
 @pytest.mark.parametrize("sink", ["file", "kafka", "delta"], indirect=True)
 def test_a_large_transaction(database: Database, sink: Sink, nightly: bool) -> None:
     options, most = sink
-    rows = 500_000 if nightly else 120_000
+    rows = 500_000 if nightly else 300_000 if options["type"] == "delta" else 120_000
     database.run(NARROW)
     insert = f"INSERT INTO t {NUMBERS} SELECT i, CONCAT('v', i), REPEAT('w', 90) FROM n WHERE i < {rows}"
     assert _peak(database, options, 0, lambda: database.run(insert), rows) < most
