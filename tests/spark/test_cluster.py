@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
+from mysql.signalling import SIGNALS
 from spark.lake import at_source, mirrored
 from spark.shop import assert_equal, random_seed, shop_source
 from testkit.journal import Journal
@@ -70,6 +72,26 @@ def test_one_writer_in_the_driver_takes_what_the_executors_read(
     ended = pipeline.run("--once", seconds=SECONDS)
     assert ended.code == 0, ended.stderr
     assert sorted(event["key"]["id"] for event in pipeline.events()) == list(range(ROWS))
+
+
+@pytest.mark.nightly
+def test_executors_are_given_what_the_planner_has_read(
+    cluster: SparkCluster, mysql_server: MySQLServer, items: str, tmp_path: Path
+) -> None:
+    """Where signals are taken: the rows of an incremental snapshot are in files of the driver's machine."""
+    mysql_server.run_sql(f"USE {items}; {SIGNALS} GRANT INSERT, DELETE ON {items}.signals TO reader;")
+    source = {**_source(mysql_server, items), "signal.data.collection": f"{items}.signals"}
+    pipeline = _pipeline(cluster, source, tmp_path, {"type": "file", "path": str(tmp_path / "out.jsonl")})
+    assert pipeline.run("--once", seconds=SECONDS).code == 0
+    asked = json.dumps({"data-collections": [f"{items}.items"]})
+    mysql_server.execute(f"INSERT INTO {items}.signals VALUES ('s1', 'execute-snapshot', %s)", (asked,))
+    mysql_server.execute(f"UPDATE {items}.items SET n = 5 WHERE id = 1")
+    ended = pipeline.run("--once", seconds=SECONDS)
+    assert ended.code == 0, ended.stderr
+    told = [event["value"] for event in pipeline.events() if event["topic"].endswith(".items")]
+    again = [value["after"]["id"] for value in told if value["source"]["snapshot"] == "incremental"]
+    assert sorted(again) == list(range(ROWS))
+    assert [value["after"]["n"] for value in told if value["op"] == "u"] == [5]
 
 
 @pytest.mark.nightly
