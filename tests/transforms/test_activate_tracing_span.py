@@ -31,7 +31,7 @@ ENVELOPE = struct_schema(
 OF_SOURCE = {"db.type": "mysql", "db.cdc-name": "s", "db.instance": "shop", "db.ts_ms": "1700000000000"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def exporter() -> InMemorySpanExporter:
     made = InMemorySpanExporter()
     provider = TracerProvider()
@@ -137,9 +137,9 @@ class Kept:
         return True
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def java() -> Kept:
-    """Java's SDK, set up before Debezium's class is loaded, which asks for it once."""
+    """Java's SDK, set up once, before Debezium's class is loaded, which asks for it once."""
     start_jvm()
     kept, sdk = Kept(), "io.opentelemetry.sdk"
     processor = jpype.JProxy(f"{sdk}.trace.SpanProcessor", inst=kept)

@@ -19,7 +19,7 @@ SnapshotMode = Annotated[
 ]
 
 
-class SnapshotOptions(snapshot.SnapshotOptions):
+class SnapshotOptions(snapshot.SnapshotOptions, snapshot.SnapshotBatchOptions):
     """The snapshot."""
 
     snapshot_mode: SnapshotMode = "initial"
@@ -35,11 +35,6 @@ class SnapshotOptions(snapshot.SnapshotOptions):
     """The filters for `snapshot.collection.filter.overrides`, one option each."""
     snapshot_fetch_size: NonNegativeInt = 0
     """How many documents the server sends at a time in a snapshot; 0: `max.batch.size`."""
-
-    snapshot_batch_rows: NonNegativeInt = 0
-    """On Spark: about how many documents one batch of a snapshot has; 0: as many as `batch.max.bytes` of the
-    collections hold, and, where the sink keeps tables, whole collections alone.
-    """
 
     patterns: ClassVar[Mapping[str, str]] = {
         r"snapshot\.collection\.filter\.overrides\..+": "snapshot_filters",

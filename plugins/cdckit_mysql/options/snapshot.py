@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from cdckit import NameList, split_names
 from cdckit.connector.chosen_by_plugin import lock_by_plugin, query_by_plugin
@@ -38,7 +38,7 @@ LockingMode = Annotated[
 ]
 
 
-class SnapshotOptions(snapshot.SnapshotOptions):
+class SnapshotOptions(snapshot.SnapshotOptions, snapshot.SnapshotBatchOptions):
     """The snapshot."""
 
     modes_without_rows: ClassVar[frozenset[str]] = frozenset({"no_data", "never", "recovery"})
@@ -64,10 +64,6 @@ class SnapshotOptions(snapshot.SnapshotOptions):
     """How long to wait for that lock, in milliseconds."""
     snapshot_fetch_size: PositiveInt | None = None
     """How many rows a batch of the snapshot has at the most; by default as many as arrive in 128 KiB."""
-    snapshot_batch_rows: NonNegativeInt = 0
-    """On Spark: about how many rows one batch of a snapshot has; 0: as many as `batch.max.bytes` of the tables hold,
-    and, where the sink keeps tables, whole tables alone.
-    """
     snapshot_query_mode: Literal["select_all", "custom"] = "select_all"
     """Which rows are read: all, or (`custom`) those that a plugin chooses."""
     snapshot_query_mode_custom_name: str = ""

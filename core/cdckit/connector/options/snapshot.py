@@ -93,3 +93,12 @@ def require_plugin(found: object, option: str, hook: str, name: str) -> None:
             f"(snapshot.{option}.custom.name): Java classes cannot be loaded here; write a plugin with the hook {hook} "
             "(docs/writing-a-plugin.md)"
         )
+
+
+class SnapshotBatchOptions(SourceConfig):
+    """Of sources whose snapshot is read in several batches on Spark."""
+
+    snapshot_batch_rows: NonNegativeInt = 0
+    """On Spark: about how many rows or documents one batch of a snapshot has; 0: as many as `batch.max.bytes` of the
+    tables or collections hold, and, where the sink keeps tables, whole ones alone.
+    """
