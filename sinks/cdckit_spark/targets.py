@@ -88,7 +88,7 @@ class DeltaTarget(SparkTarget):
 
     def widen(self, columns: Columns) -> None:
         """Gives columns a wider type, by Delta's type widening: no file is written anew."""
-        self._set_properties({"delta.enableTypeWidening": "true"})
+        self._set_properties({"delta.enableTypeWidening": "true"} | _features(columns))
         for name, kind in columns.items():
             self.session.sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(name)} TYPE {kind}")
 
