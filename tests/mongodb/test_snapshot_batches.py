@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from cdckit.api.record import Record
+from cdckit.connector import snapshot_parts
 from cdckit.connector.resnapshot import ask
 from cdckit.engine.state.sqlite import SqliteStateStore
-from cdckit_mongodb.snapshot import chunk_batches, chunks
+from cdckit_mongodb.snapshot import chunks
 from mongodb.capture import change, read_elsewhere, shown
 from mongodb.snapshot_batches import (
     KINDS,
@@ -151,7 +152,7 @@ def test_what_is_one_batch_is_shared_out_among_its_readers(
 def test_a_batch_has_no_more_than_so_many_collections(
     mongo: MongoReplicaSet, own_database: Own, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunk_batches, "MOST_COLLECTIONS", 2)
+    monkeypatch.setattr(snapshot_parts, "MOST_TABLES", 2)
     for name in "abcde":
         fill(own_database, name, range(3))
     batches = list(capture_of(mongo, own_database).batches())

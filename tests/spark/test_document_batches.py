@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from cdckit_spark.sink import LakeSink
+from spark.dying_sink import DIED, dies_once
 from testkit.background import repeated
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
@@ -87,17 +87,7 @@ def test_a_batch_that_was_not_finished_is_all_that_is_repeated(
 ) -> None:
     """A changelog shows each document that was read, and from which batch on a second run went on."""
     pipeline = _pipeline(mongo, shop, tmp_path, "changelog")
-    write = LakeSink.write
-    written: list[int] = []
-
-    def dies(sink: LakeSink, frame: Any, number: int) -> int:
-        if number == 3 and len(written) == 3:
-            written.append(-1)
-            raise SinkError("it died")
-        written.append(number)
-        return write(sink, frame, number)
-
-    monkeypatch.setattr(LakeSink, "write", dies)
+    written = dies_once(monkeypatch, 3)
     with pytest.raises(SinkError, match="it died"):
         _run(pipeline)
     place = (pipeline.offset() or {})["cdckit_snapshot"]
@@ -105,7 +95,7 @@ def test_a_batch_that_was_not_finished_is_all_that_is_repeated(
     shop.a.update_one({"_id": 7}, {"$set": {"v": -7}})
     shop.b.delete_one({"v": 3})
     _run(pipeline)
-    assert written[:5] == [0, 1, 2, -1, 3]
+    assert written[:5] == [0, 1, 2, DIED, 3]
     rows = _rows(session, shop, tmp_path, "a")
     assert Counter(row["__op"] for row in rows) == {"r": 400, "u": 1}
     assert len({row["__position"] for row in rows}) == 401

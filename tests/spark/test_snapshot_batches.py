@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from cdckit_spark.sink import LakeSink
+from spark.dying_sink import DIED, dies_once
 from spark.lake import at_source, mirrored
 from testkit.background import repeated
 from testkit.running import Pipeline, create_reader, source_of
@@ -89,24 +89,14 @@ def test_a_batch_that_was_not_finished_is_all_that_is_repeated(
     """A changelog shows each row that was read, and from which batch on a second run went on."""
     lake = tmp_path / "lake"
     pipeline = _pipeline(tmp_path, mysql_server, shop, {"type": "spark", "mode": "changelog", "path": str(lake)})
-    write = LakeSink.write
-    written: list[int] = []
-
-    def dies(sink: LakeSink, frame: Any, number: int) -> int:
-        if number == 3 and len(written) == 3:
-            written.append(-1)
-            raise SinkError("it died")
-        written.append(number)
-        return write(sink, frame, number)
-
-    monkeypatch.setattr(LakeSink, "write", dies)
+    written = dies_once(monkeypatch, 3)
     with pytest.raises(SinkError, match="it died"):
         _run(pipeline)
     at = pipeline.offset() or {}
     assert at["cdckit_snapshot_cursor"]["table"] == f"{shop}.b", "after three batches of 152 rows"
     mysql_server.run_sql(f"USE {shop}; UPDATE a SET v = 'new' WHERE id = 7; DELETE FROM b WHERE v = 3;")
     _run(pipeline)
-    assert written[:6] == [0, 1, 2, -1, 3, 4]
+    assert written[:6] == [0, 1, 2, DIED, 3, 4]
     rows = session.read.format("delta").load(str(lake / f"p.{shop}.a")).collect()
     assert Counter(row["__op"] for row in rows) == {"r": 400, "u": 1}
     assert len({row["__position"] for row in rows}) == 401

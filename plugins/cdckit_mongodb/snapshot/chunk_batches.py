@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cdckit import Offset, SourceContext, Split
-from cdckit.connector.snapshot_parts import estimate_of, share_out
+from cdckit.connector.snapshot_parts import BatchQuota, estimate_of, share_out
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import SnapshotPlace, StreamOffset
@@ -18,8 +18,6 @@ from cdckit_mongodb.snapshot.collections import ChosenCollection, choose_collect
 from cdckit_mongodb.snapshot.document_sizes import DocumentSizes
 from cdckit_mongodb.splits import Chunk, ChunkWork, Name
 
-MOST_COLLECTIONS = 500
-"""A batch has chunks of no more collections: what it costs to write into a table does not hang on its rows alone."""
 _CHUNK_DOCUMENTS = 50_000
 """A chunk that is read in its turn has no more documents …"""
 _CHUNK_BYTES = 16 << 20
@@ -175,16 +173,13 @@ class ChunkBatches:
 
     def _batch(self, chunks: Iterator[Chunk], known: _Known, max_bytes: int, context: SourceContext) -> Iterator[Chunk]:
         """What one batch takes of the chunks that are left."""
-        most, whole = self._config.snapshot_batch_rows, self._takes_whole(context)
+        quota = BatchQuota(self._config.snapshot_batch_rows, max_bytes, whole=self._takes_whole(context))
         named = {one.full_name: one for one in known.chosen}
-        rows, size, names = 0, 0, set[str]()
         for chunk in chunks:
             yield chunk
-            names.add(chunk.full_name)
-            rows += chunk.estimate
-            size += chunk.estimate * self._sizes.of(self._client(), named[chunk.full_name])
-            enough = (rows >= most if most else size >= max_bytes) or len(names) >= MOST_COLLECTIONS
-            if enough and (chunk.high is None or not whole):
+            name = chunk.full_name
+            size = self._sizes.of(self._client(), named[name])
+            if quota.filled(name, chunk.estimate, size, last=chunk.high is None):
                 return
 
     def _marked(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from cdckit import SnapshotDueError, SourceContext, Split, StateStore
-from cdckit.connector.snapshot_parts import estimate_of, share_out
+from cdckit.connector.snapshot_parts import BatchQuota, estimate_of, share_out
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.topic_collisions import check_topics
 from cdckit_mysql.filters import Filters
@@ -27,10 +27,7 @@ from cdckit_mysql.snapshot.sessions import connect_for_snapshot
 from cdckit_mysql.snapshot.snapshot_tables import SnapshotTables, in_kept_order, note_anew, snapshot_id
 from cdckit_mysql.splits import ChunkWork
 from cdckit_mysql.streaming.opening import require_point
-from cdckit_mysql.table import Table
-
-MOST_TABLES = 500
-"""A batch has chunks of no more tables: what it costs to write into a table does not hang on its rows alone."""
+from cdckit_mysql.table import Table, TableId
 
 
 @dataclass(slots=True)
@@ -104,8 +101,8 @@ class ChunkSplits:
             walk = self._walk(connection, known, size, _reached(first, last), None)
             rows = self._config.snapshot_batch_rows
             # Where tables are kept, the later parts of one would be merged into those before, row by row.
-            batch = _Quota(rows, max_bytes, whole=context.marks and not rows)
-            steps = list(batch.of(walk.steps(), {table.id: table for table in known.chosen}))
+            quota = BatchQuota(rows, max_bytes, whole=context.marks and not rows)
+            steps = list(_batch(walk.steps(), quota, {table.id: table for table in known.chosen}))
             behind = steps[-1].behind if steps else None
             if behind is None:
                 self._walked = _Walked(first, last, steps, walk.passed)
@@ -258,31 +255,13 @@ class ChunkSplits:
         return tuple(table for table in known.tables if self._filters.captures(*table.id))
 
 
-class _Quota:
-    """What one batch takes of the chunks that are left.
-
-    Args:
-        rows: how many rows; 0: that is told in bytes.
-        max_bytes: how many bytes.
-        whole: whether it ends with the end of a table.
-    """
-
-    def __init__(self, rows: int, max_bytes: int, *, whole: bool) -> None:
-        self._rows = rows
-        self._bytes = max_bytes
-        self._whole = whole
-
-    def of(self, steps: Iterator[Step], tables: dict[object, ChosenTable]) -> Iterator[Step]:
-        """The chunks up to the one with which it is reached."""
-        rows, size, names = 0, 0, set[object]()
-        for step in steps:
-            yield step
-            name, estimate = step.chunk.table.id, step.chunk.estimate
-            names.add(name)
-            rows, size = rows + estimate, size + estimate * bytes_of_row(tables[name])
-            enough = (rows >= self._rows if self._rows else size >= self._bytes) or len(names) >= MOST_TABLES
-            if enough and (step.chunk.last or not self._whole):
-                return
+def _batch(steps: Iterator[Step], quota: BatchQuota, tables: dict[TableId, ChosenTable]) -> Iterator[Step]:
+    """The chunks up to the one with which the batch is full."""
+    for step in steps:
+        yield step
+        chunk = step.chunk
+        if quota.filled(str(chunk.table.id), chunk.estimate, bytes_of_row(tables[chunk.table.id]), last=chunk.last):
+            return
 
 
 def _reached(first: LogOffset, last: LogOffset) -> SnapshotCursor | None:

@@ -159,7 +159,7 @@ class DirectRunner(Runner):
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error, retries, progress)
             else:
-                if work.last or not (work.splits or work.end):
+                if work.ends:
                     return
             offset = progress.offset if progress.offset is not None else offset
 

@@ -16,12 +16,17 @@ class Work(NamedTuple):
     Attributes:
         splits: in order; none: there is nothing more.
         last: whether the pipeline ends with them.
-        end: where they end, where they are a part of a snapshot that Spark may go on with.
+        end: where they end, where they are one batch.
     """
 
     splits: Sequence[Split]
     last: bool = False
     end: Offset | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing comes behind them."""
+        return self.last or not (self.splits or self.end)
 
 
 def next_splits(source: Source, offset: Offset, once: bool) -> tuple[Sequence[Split], bool]:

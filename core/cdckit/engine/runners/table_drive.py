@@ -9,43 +9,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from cdckit.api.marks import RoutedMark
 from cdckit.api.record import Batch, Offset, Record
-from cdckit.api.source import Source, Split
+from cdckit.api.source import Source
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.looks import Looks
-from cdckit.engine.runners.next_splits import next_splits
+from cdckit.engine.runners.next_splits import Work, next_splits
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.runners.table_progress import TableProgress
 from cdckit.errors import RetriableSinkError, RetriableSourceError, RowsRefusedError, SnapshotDueError
 
 log = logging.getLogger("cdckit.runner")
-
-
-class _Work(NamedTuple):
-    """What is read next.
-
-    Attributes:
-        splits: in order.
-        end: where they end, where they are one batch.
-        last: whether the pipeline ends with them.
-    """
-
-    splits: Sequence[Split]
-    end: Offset | None = None
-    last: bool = False
-
-    @property
-    def ends(self) -> bool:
-        """Whether nothing comes behind them."""
-        return self.last or not (self.splits or self.end)
 
 
 class TableDrive:
@@ -112,7 +92,7 @@ class TableDrive:
         """Whether this process is to end."""
         return self._stopping() or (self._handover is not None and self._handover.given)
 
-    def _next(self, *, once: bool) -> _Work:
+    def _next(self, *, once: bool) -> Work:
         progress, source = self._progress, self._source
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         end = progress.batches.planned_end
@@ -121,19 +101,18 @@ class TableDrive:
                 return self._part(self._handover, offset, end)
             progress.plan(end)
         if end is not None:
-            return _Work(source.plan(offset, end), end)
-        splits, last = next_splits(source, offset, once)
-        return _Work(splits, last=last)
+            return Work(source.plan(offset, end), end=end)
+        return Work(*next_splits(source, offset, once))
 
-    def _part(self, handover: Handover, offset: Offset, point: Offset) -> _Work:
+    def _part(self, handover: Handover, offset: Offset, point: Offset) -> Work:
         """A part of a snapshot as one batch; nothing where Spark reads it."""
         part = handover.part(self._source, offset, point)
         if part is None:
-            return _Work(())
+            return Work(())
         self._progress.plan(part.end)
-        return _Work(part.splits, part.end)
+        return Work(part.splits, end=part.end)
 
-    def _read(self, work: _Work) -> None:
+    def _read(self, work: Work) -> None:
         batches = (batch for split in work.splits for batch in self._source.read(split))
         if work.end is None:
             self._follow(batches)
