@@ -72,8 +72,8 @@ def test_a_batch_that_spark_repeats_is_there_once(
 ) -> None:
     """A driver that dies behind its last commit, before Spark has noted the batch."""
     checkpoint = tmp_path / "checkpoint"
-    for last in (400, 500):
-        for number in range(last - 400 if last == 400 else 400, last):
+    for first, last in ((0, 400), (400, 500)):
+        for number in range(first, last):
             script.change("c", {"id": number, "name": "n"}, table=unique_name)
         write(read(session, script, tmp_path / "state"), kafka_broker, checkpoint, **once(unique_name))
         found = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
@@ -38,7 +38,7 @@ def _is_headers(kind: DataType) -> bool:
     return names == ["key", "value"] and isinstance(fields[0].dataType, StringType) and _is_text(fields[1].dataType)
 
 
-_FITS = {
+_FITS: Mapping[str, tuple[str, Callable[[DataType], bool]]] = {
     "topic": ("string", lambda kind: isinstance(kind, StringType)),
     "partition": ("int", lambda kind: isinstance(kind, IntegerType)),
     "key": ("binary or string", _is_text),
@@ -118,7 +118,8 @@ def _problems(schema: StructType, topic: str | None) -> Iterator[str]:
             known = ", ".join(_FITS)
             yield Problem(f"columns: {field.name} is no part of a message, which has {known}: leave it out", "CDC2203")
         elif not _FITS[field.name][1](field.dataType):
-            wanted, found = _FITS[field.name][0], field.dataType.simpleString()
+            wanted = _FITS[field.name][0]
+            found = field.dataType.simpleString()
             yield Problem(f"columns: {field.name} should be {wanted}, and is {found}: cast it", "CDC2203")
 
 
