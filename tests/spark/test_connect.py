@@ -79,7 +79,7 @@ told["shown"] = str(query.recentProgress)
 """
 IN_A_BATCH = """
 def copy(rows, batch):
-    made = rows.selectExpr("to_json(struct(id)) as key", "to_json(struct(*)) as value")
+    made = rows.where("_op <> 't'").selectExpr("to_json(struct(id)) as key", "to_json(struct(*)) as value")
     made.write.format("cdckit").option("sink.bootstrap.servers", BROKER).option("topic", TOPIC).mode("append").save()
 
 

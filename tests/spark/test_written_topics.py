@@ -203,10 +203,11 @@ def test_a_dataframe_is_written_whole_or_not_at_all(
 
 
 def test_tasks_write_their_shares_where_that_is_asked_for(kafka_broker: KafkaBroker, unique_name: str) -> None:
-    writer = stream_writer(options(kafka_broker, writer="tasks"), SCHEMA)
+    writer = CdckitDataSource(options(kafka_broker, writer="tasks")).writer(SCHEMA, overwrite=False)
+    assert isinstance(writer, BatchWriter)
     made = [writer.write(arrow([row(unique_name, number)])) for number in (1, 2)]
     assert sorted(filter(None, values(kafka_broker, unique_name))) == [b"v1", b"v2"]
-    writer.commit([*made], 0)
+    writer.commit([*made])
     assert len(values(kafka_broker, unique_name)) == 2
     assert isinstance(made[0], Share) and dataclasses.replace(made[0], query="") == Share(1)
     with pytest.raises(WorkerError, match="rows are not in the order of their positions"):

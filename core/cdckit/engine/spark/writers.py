@@ -52,7 +52,20 @@ class _Writing:
 
 
 class StreamWriter(_Writing, StreamBase):
-    """Of a streaming query."""
+    """Of a streaming query.
+
+    Raises:
+        ConfigError: also where tasks are to write, since Spark does not sort a stream.
+    """
+
+    def __init__(self, job: WriteJob, schema: StructType, *, overwrite: bool) -> None:
+        if job.in_tasks:
+            raise ConfigError(
+                "writer: 'tasks' cannot keep the order of a stream, which Spark does not sort: take it out, or write "
+                "each batch within foreachBatch",
+                number="CDC2402",
+            )
+        super().__init__(job, schema, overwrite=overwrite)
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         """One task's rows of a batch."""
