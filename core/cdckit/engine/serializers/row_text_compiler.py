@@ -161,12 +161,12 @@ class RowTextCompiler(TextCompiler):
 
     def _hashed(self, schema: Schema, row: str, text: str, scope: dict[str, Any]) -> str:
         """The expression for the hash of a row that was written."""
-        plain, form = _plain_where(schema, row), f"form_{row}"
+        plain, form = plain_where(schema, row), f"form_{row}"
         scope |= {"digest": self._digest, form: self._of_text(schema)}
         return f"digest({text})" if plain == "True" else f"digest({text} if {plain} else {form}({text}))"
 
 
-def _plain_where(schema: Schema, fill: str) -> str:
+def plain_where(schema: Schema, fill: str) -> str:
     """The condition under which a row is written in one way alone."""
     conditions = []
     for number, each in enumerate(schema.fields):
