@@ -63,7 +63,7 @@ class MessageLayout:
 
     def _compiled(self, row: Schema) -> Callable[[Sequence[Any]], list[bytes]]:
         """The function for rows with all their columns; most are written in one way alone, which is the form's."""
-        plain, text = plain_where(row, "row"), "dumps(payload(row))"
+        plain, text = plain_where(row, "row.values[{}]"), "dumps(payload(row))"
         written = text if plain == "True" else f"{text} if {plain} else form({text})"
         scope = {"dumps": orjson.dumps, "payload": self._payload, "form": self.form.of_text, "digest": digest}
         made: Callable[[Sequence[Any]], list[bytes]] = eval(f"lambda rows: [digest({written}) for row in rows]", scope)  # noqa: S307 - of the schema alone

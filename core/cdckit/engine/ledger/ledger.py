@@ -123,14 +123,14 @@ class Ledger:
         noted = self._rows
         if not messages.topics or noted is None:
             return
-        topics, runs = messages.topics, noted.runs
+        runs = noted.runs
         if len(runs) == 1:
             rows = _Rows(runs[0], noted.befores, noted.afters, messages.values, messages.positions[0])
-            self._take_run(topics, rows)
+            self._take_run(messages.topics, rows)
         else:
             self._take_runs(noted, messages)
         self._look_for_partial_rows(messages)
-        self._look_how_far(messages.positions)
+        self._look_how_far(messages.positions, runs)
         noted.clear()
 
     def _take_runs(self, noted: RowTexts, messages: Messages) -> None:
@@ -148,8 +148,10 @@ class Ledger:
         for each in set(topics):
             self._table(each).spoil("rows of one event go to several topics")
 
-    def _look_how_far(self, positions: Sequence[str]) -> None:
-        newest, reached = max(positions), self._reached
+    def _look_how_far(self, positions: Sequence[str], runs: Sequence[Run]) -> None:
+        """Notes the newest position: of each run the last message has it."""
+        ends = [*(positions[run.first - 1] for run in runs[1:]), positions[-1]]
+        newest, reached = max(ends if all(ends) else positions), self._reached
         for position in (newest, positions[0]) if LANE_END in newest else (newest,):
             lane = lane_of(position)
             if position > reached.get(lane, ""):

@@ -106,7 +106,7 @@ class RowTextCompiler(TextCompiler):
         """The functions that write a row, and that give its hash."""
         payload, dumps = self.payloads.payload(schema), self._dumps
         scope: dict[str, Any] = {}
-        hashed = self._hashed(schema, "row", "text", scope)
+        hashed = self._hashed(schema, "row.values[{}]", "text", scope)
         made: Callable[[Any, bytes], bytes] = eval(f"lambda row, text: {hashed}", scope)  # noqa: S307 - of the schema alone
         return (lambda row: dumps(payload(row))), made
 
@@ -136,38 +136,29 @@ class RowTextCompiler(TextCompiler):
             null=len(_NULL_BEFORE),
             between=len(_BETWEEN),
             end=_END,
-            before=self._hashed(row, "before", "row", scope),
-            after=self._hashed(row, "after", "row", scope),
+            before=self._hashed(row, "before.values[{}]", "row", scope),
+            after=self._hashed(row, "after.values[{}]", "row", scope),
         )
 
     def _bound(self, template: Template) -> Text:
         return self._binder(template)(*self._pieces(template), *self._lists)
 
-    def _filled(self, fill: str, schema: Schema, hole: Path, scope: dict[str, Any]) -> tuple[list[str], str]:
-        """As for other texts; a row is written by lines of its own, which note it."""
-        lines, written = super()._filled(fill, schema, hole, scope)
+    def _beside(self, written: str, values: str, schema: Schema, hole: Path, scope: dict[str, Any]) -> list[str]:
+        """As for other texts; a row is noted."""
         row, name = schema_at(schema, hole), schema.fields[hole[0]].name
         if len(hole) > 1 or name not in IMAGES or not row.fields:
-            return lines, written
-        return self._noted(fill, written, name, row, scope), f"r{fill[1:]}"
+            return []
+        return [f"noted_{name}.append({self._hashed(row, values + '{}', written, scope)})"]
 
-    def _noted(self, fill: str, written: str, name: str, schema: Schema, scope: dict[str, Any]) -> list[str]:
-        """The lines that write a row and note it."""
-        row = f"r{fill[1:]}"
-        return [
-            f"{row} = {written}",
-            f"if {fill} is not None: noted_{name}.append({self._hashed(schema, fill, row, scope)})",
-        ]
-
-    def _hashed(self, schema: Schema, row: str, text: str, scope: dict[str, Any]) -> str:
-        """The expression for the hash of a row that was written."""
-        plain, form = plain_where(schema, row), f"form_{row}"
+    def _hashed(self, schema: Schema, value: str, text: str, scope: dict[str, Any]) -> str:
+        """The expression for the hash of a row that was written; `value` makes the name of a value of its number."""
+        plain, form = plain_where(schema, value), f"form_{text}"
         scope |= {"digest": self._digest, form: self._of_text(schema)}
         return f"digest({text})" if plain == "True" else f"digest({text} if {plain} else {form}({text}))"
 
 
-def plain_where(schema: Schema, fill: str) -> str:
-    """The condition under which a row is written in one way alone."""
+def plain_where(schema: Schema, value: str) -> str:
+    """The condition under which a row is written in one way alone; `value` makes the name of a value of its number."""
     conditions = []
     for number, each in enumerate(schema.fields):
         if each.schema.name == JSON.name:
@@ -176,5 +167,5 @@ def plain_where(schema: Schema, fill: str) -> str:
         if length is not None:
             if each.schema.default is not None:
                 return "False"
-            conditions.append(f"((v := {fill}.values[{number}]) is None or len(v) == {length})")
+            conditions.append(f"((v := {value.format(number)}) is None or len(v) == {length})")
     return " and ".join(conditions) or "True"
