@@ -127,7 +127,7 @@ class Ledger:
         if len(runs) == 1:
             rows = _Rows(runs[0], noted.befores, noted.afters, messages.values, messages.positions[0])
             self._take_run(messages.topics, rows)
-        else:
+        elif runs:  # of tombstones alone there are none
             self._take_runs(noted, messages)
         self._look_for_partial_rows(messages)
         self._look_how_far(messages.positions, runs)

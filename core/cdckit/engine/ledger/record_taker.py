@@ -44,7 +44,7 @@ class RecordTaker(ABC):
             self._add_up()
 
     def _take_group(self, records: Sequence[Record]) -> None:
-        self._look_how_far(records)
+        self._note_reached(records)
         record = records[0]
         value = record.value
         if not isinstance(value, Struct):
@@ -63,7 +63,7 @@ class RecordTaker(ABC):
         elif changes.source.get("snapshot") != INCREMENTAL:
             self._take_changes(changes)
 
-    def _look_how_far(self, records: Sequence[Record]) -> None:
+    def _note_reached(self, records: Sequence[Record]) -> None:
         reached = self._reached
         for record in records if LANE_END in records[0].position else (max(records, key=_position),):
             lane = lane_of(record.position)
