@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from testkit.fast import FastTests
+from testkit.proofs import Proofs
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mongodb import MongoReplicaSet
@@ -31,6 +32,7 @@ pytest_xdist_make_scheduler = pytest.hookimpl(make_scheduler, optionalhook=True)
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--nightly", action="store_true", help="run the long series: more rounds, more rows")
     parser.addoption("--fast", action="store_true", help="skip what starts a server, Spark or any program")
+    parser.addoption("--proofs", type=int, default=1, metavar="N", help="prove one test's pipelines in N; 0: of none")
     parser.addoption("--first-seed", type=int, default=0, help="the fuzzers' first seed: other cases than usual")
     parser.addoption("--cases", type=int, default=0, help="how many cases the fuzzers take of each kind")
 
@@ -40,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(FastTests())
     else:
         give_way(config)
+        if every := config.getoption("--proofs"):
+            config.pluginmanager.register(Proofs(every))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
