@@ -90,7 +90,8 @@ class Pipeline:
         """
         command = [sys.executable, "-m", "cdckit", "run", str(self.written()), *arguments]
         logs = self.folder / "stderr.log", self.folder / "stdout.log"
-        start = STARTED.note(self.state, lambda: self.resolved(*arguments))
+        output = Path(self.sink["path"]) if self.sink.get("type") == "file" else None
+        start = STARTED.note(self.state, lambda: self.resolved(*arguments), output)
         with logs[0].open("wb") as errors, logs[1].open("wb") as out:
             process = subprocess.Popen(
                 command,
@@ -106,7 +107,7 @@ class Pipeline:
                 if process.poll() is None:
                     process.kill()
                     process.wait()
-                start.runs, start.failed = False, process.returncode in _FAILED
+                start.end(failed=process.returncode in _FAILED)
         self.assert_secret()
 
     def resolved(self, *arguments: str) -> ResolvedPipeline:

@@ -19,7 +19,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "unequal(why)")
-    config.pluginmanager.register(Proofs(config.getoption("--proofs")))
+    config.pluginmanager.register(Proofs(config.getoption("--proofs"), ["test_it.py::test_forged_unseen"]))
 """
 TESTS = """
 import json, os
@@ -56,8 +56,12 @@ def test_sound_command(pipeline):
 def test_forged(pipeline):
     forge(pipeline)
 
-def test_forged_before_the_command(pipeline):
+def test_forged_unseen(pipeline):
     forge(pipeline)
+
+def test_forged_before_the_command(pipeline):
+    run(pipeline)
+    pipeline.output.write_text(pipeline.output.read_text().replace('"id":2', '"id":7'))
     assert pipeline.run("--once").code == 0
 
 @pytest.mark.unequal("it is forged")
@@ -75,6 +79,12 @@ def test_marked_for_chance(pipeline):
 def test_taken_away(pipeline):
     run(pipeline)
     pipeline.output.unlink()
+
+def test_taken_away_before_the_next_run(pipeline):
+    run(pipeline)
+    pipeline.output.unlink()
+    run(pipeline)
+    assert pipeline.run("--once").code == 0
 
 def test_never_run(pipeline):
     with pipeline.running() as process:
@@ -114,11 +124,12 @@ def test_what_equals_its_source_is_told_and_what_does_not_fails(tmp_path: Path) 
     assert "1 rows missing" in out or "1 missing" in out, out
     assert "the proof finds no difference" in out
     assert "3 tests ended with 3 pipelines whose sinks equal their sources: 3 tables, 6 rows" in out, out
+    assert "1 tables differ, and nobody has looked why: test_it.py::test_forged_unseen" in out, out
     left_out = {line.strip() for line in out.splitlines() if " pipelines left out: " in line}
     assert left_out == {
         "1 pipelines left out: unequal on purpose: it is forged",
         "1 pipelines left out: unequal on purpose: it may be forged",
-        "1 pipelines left out: what it has delivered was taken away",
+        "2 pipelines left out: what it has delivered was taken away",
         "1 pipelines left out: it has saved no offset",
         "1 pipelines left out: its last run ended with an error",
         "1 pipelines left out: sink.type: what this sink has written cannot be read back",
