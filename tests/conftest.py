@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from testkit.fast import FastTests
-from testkit.proofs import Proofs
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mongodb import MongoReplicaSet
@@ -30,13 +29,12 @@ UNSEEN = tuple(
     f"tests/{place}"
     for place in (
         "bad_input/", "cli/", "core/", "crash/", "deploy/", "differential/", "doctor/", "failover/", "histories/",
-        "iceberg_sink/", "lineage/", "memory/", "metrics/", "pages/", "redis_state/", "s3_state/", "spark/", "telemetry/",
-        "ui/",
-        "mongodb/test_connecting.py", "mongodb/test_first", "mongodb/test_killed", "mongodb/test_lost_history.py",
-        "mongodb/test_o", "mongodb/test_refusals.py", "mongodb/test_se", "mongodb/test_signals.py", "mongodb/test_spark",
-        "mongodb/test_ta", "mysql/state/", "mysql/test_earlier", "mysql/test_first", "mysql/test_log_files.py",
-        "mysql/test_orphaned", "mysql/test_signals.py", "mysql/test_snapshot_chunks.py", "mysql/test_spark",
-        "mysql/test_takeover.py",
+        "iceberg_sink/", "lineage/", "memory/", "metrics/", "pages/", "redis_state/", "s3_state/", "spark/",
+        "telemetry/", "ui/", "mongodb/test_connecting.py", "mongodb/test_first", "mongodb/test_killed",
+        "mongodb/test_lost_history.py", "mongodb/test_o", "mongodb/test_refusals.py", "mongodb/test_se",
+        "mongodb/test_signals.py", "mongodb/test_spark", "mongodb/test_ta", "mysql/state/", "mysql/test_earlier",
+        "mysql/test_first", "mysql/test_log_files.py", "mysql/test_orphaned", "mysql/test_signals.py",
+        "mysql/test_snapshot_chunks.py", "mysql/test_spark", "mysql/test_takeover.py",
     )
 )  # fmt: skip
 """Tests that have not been looked at yet: what differs at their ends is told, and fails none of them."""
@@ -59,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         give_way(config)
         if every := config.getoption("--proofs"):
+            from testkit.proofs import Proofs
+
             config.pluginmanager.register(Proofs(every, () if config.getoption("--strict-proofs") else UNSEEN))
 
 
