@@ -159,7 +159,7 @@ class Proofs:
         if (why := self._never(item, mark)) is not None:
             self.tally.left_out[why] += len(starts)
             return
-        unseen = mark is None and item.nodeid.startswith(self._unseen)
+        unseen = item.nodeid.startswith(self._unseen)
         pipelines, unequal = self.tally.pipelines, list[TableProof]()
         for pipeline, runs in self._provable(starts):
             found = _found(pipeline, runs=runs, unseen=unseen)
@@ -170,10 +170,10 @@ class Proofs:
             else:
                 self.tally.take(found)
         self.tally.tests += self.tally.pipelines > pipelines
-        if unseen and unequal:
-            self.tally.differing[item.nodeid] += len(unequal)
-        else:
+        if not unseen or (mark is not None and unequal):
             self._judge(mark, unequal)
+        elif unequal:
+            self.tally.differing[item.nodeid] += len(unequal)
 
     def _never(self, item: pytest.Item, mark: pytest.Mark | None) -> str | None:
         """Why a test's pipelines are not looked at; None: they are."""
