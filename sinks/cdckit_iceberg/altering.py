@@ -18,7 +18,7 @@ from pyiceberg.table.metadata import TableMetadata
 from cdckit import SinkError
 from cdckit.tables.lake.rewriting import Rewriting
 from cdckit_iceberg.sorting import unsort
-from cdckit_iceberg.types import iceberg_type, promotes
+from cdckit_iceberg.types import comment_of, iceberg_type, promotes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Columns:
     comments: Mapping[str, str | None]
 
     @classmethod
-    def of(cls, made: Rewriting, wanted: pa.Schema, before: Schema) -> Columns:
+    def of(cls, made: Rewriting, wanted: pa.Schema, before: Schema, comments: Mapping[str, str]) -> Columns:
         """Those behind an alteration; a column whose values change is a new one."""
         types = {field.name: field.field_type for field in before.fields}
         kept = {}
@@ -45,19 +45,23 @@ class Columns:
             same = source is not None and not made.recomputes(column.name)
             if same and source is not None and promotes(types[source], iceberg_type(column.type)):
                 kept[source] = column.name
-        comments = {name: text for name, text in made.comments.items() if name}
         return cls(wanted, kept, comments)
 
     @classmethod
     def replaced(cls, wanted: pa.Schema, before: Schema) -> Columns:
-        """Those of rows that come in the place of all others: columns of one name and type go on."""
+        """Those of rows that come in the place of all others: columns of one name and type go on.
+
+        Comments are those in the metadata of what is wanted.
+        """
         types = {field.name: field.field_type for field in before.fields}
         kept = {
             column.name: column.name
             for column in wanted
             if column.name in types and promotes(types[column.name], iceberg_type(column.type))
         }
-        return cls(wanted, kept, {})
+        docs = {field.name: field.doc for field in before.fields if field.name in kept}
+        told = {column.name: comment_of(column) for column in wanted}
+        return cls(wanted, kept, {name: text for name, text in told.items() if (text or "") != (docs.get(name) or "")})
 
     def changes(self, before: Schema) -> bool:
         """Whether the table has others."""

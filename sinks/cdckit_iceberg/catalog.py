@@ -12,6 +12,11 @@ from cdckit import ConfigError
 from cdckit_iceberg.config import IcebergConfig
 from cdckit_iceberg.faults import FAULTS, KINDS
 
+_BRIEF = frozenset({"pyiceberg.catalog.glue", "pyiceberg.catalog.hive"})
+"""Catalogs that take comments of columns up to a length, and of Glue a line alone:
+https://docs.aws.amazon.com/glue/latest/webapi/API_Column.html, Hive's COLUMNS_V2.COMMENT VARCHAR(256)."""
+_BRIEF_BYTES = 255
+
 _DEFAULTS = {"commit.manifest-merge.enabled": "true", "write.metadata.delete-after-commit.enabled": "true"}
 """Properties of new tables: what commits leave in the metadata is put together, and removed, in time."""
 
@@ -56,6 +61,11 @@ class LakeCatalog:
         """Those of new tables."""
         return {**_DEFAULTS, **self.config.table}
 
+    def docs(self, comments: Mapping[str, str | None]) -> dict[str, str]:
+        """The comments of columns as the catalog takes them."""
+        brief = type(self.tables).__module__ in _BRIEF
+        return {name: _briefly(text or "") if brief else text or "" for name, text in comments.items()}
+
     def make_namespace(self) -> None:
         """Makes the tables' namespace, and those above it, where they are not there."""
         catalog = self.tables
@@ -87,3 +97,8 @@ class LakeCatalog:
         for secret in self.config.secrets:
             text = text.replace(secret, "…")
         return text
+
+
+def _briefly(text: str) -> str:
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    return line.encode()[:_BRIEF_BYTES].decode(errors="ignore")

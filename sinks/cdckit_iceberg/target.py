@@ -15,12 +15,12 @@ from pyiceberg.table import Table, Transaction
 
 from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.destinations import table_name
-from cdckit.tables.lake.arrow_types import arrow_schema, type_text
+from cdckit.tables.lake.arrow_types import arrow_schema, commented, type_text
 from cdckit.tables.lake.rewriting import Rewriting
 from cdckit.tables.lake.target import OURS, PLACE, LakeTarget, Merge, Rows
 from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
-from cdckit.tables.target import TOPIC, BatchId, Columns, Step
+from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Step
 from cdckit_iceberg import altering
 from cdckit_iceberg.catalog import LakeCatalog
 from cdckit_iceberg.changing import KeyChanges, PlaceChanges, Ranges, Removal, has_nulls
@@ -28,7 +28,7 @@ from cdckit_iceberg.files import FileWriter, batches_of
 from cdckit_iceberg.maintenance import compact, expire
 from cdckit_iceberg.partitions import partition_spec, unused
 from cdckit_iceberg.sorting import sort_order
-from cdckit_iceberg.types import iceberg_schema
+from cdckit_iceberg.types import comment_of, iceberg_schema
 from cdckit_iceberg.version import APPLICATION, BATCH, IcebergVersion, arrow_schema_of, last_before
 
 log = logging.getLogger("cdckit.tables")
@@ -129,9 +129,10 @@ class IcebergTarget(LakeTarget):
     def _columns(self) -> pa.Schema:
         return arrow_schema_of(self.table.metadata)
 
-    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
-        """Makes the table, with notes about it."""
-        schema, terms = iceberg_schema(arrow_schema(columns)), self._catalog.config.terms
+    def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
+        """Makes the table, with notes about it, and comments."""
+        schema = iceberg_schema(commented(arrow_schema(columns), self._catalog.docs(comments)))
+        terms = self._catalog.config.terms
         spec = partition_spec(schema, terms)
         properties = {f"{OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()}
         self._catalog.make_namespace()
@@ -141,7 +142,7 @@ class IcebergTarget(LakeTarget):
                 schema,
                 partition_spec=spec,
                 sort_order=sort_order(schema, self._catalog.config.clustered),
-                properties={**self._catalog.table_properties, **properties},
+                properties={**_described(comments), **self._catalog.table_properties, **properties},
             )
         except TableAlreadyExistsError:
             self._open = None
@@ -168,7 +169,8 @@ class IcebergTarget(LakeTarget):
         for step in steps:
             made.take(step)
         wanted = arrow_schema(made.columns)
-        columns = altering.Columns.of(made, wanted, self.table.schema())
+        docs = self._catalog.docs({name: text for name, text in made.comments.items() if name})
+        columns = altering.Columns.of(made, wanted, self.table.schema(), docs)
         filled = set(wanted.names) - set(columns.kept.values()) - set(made.added)
         before = self._now()
 
@@ -217,9 +219,11 @@ class IcebergTarget(LakeTarget):
 
     def replace(self, rows: Rows, batch: BatchId) -> None:
         """Puts rows, and their columns, in the place of all others, in one commit."""
+        told = {column.name: comment_of(column) for column in rows.schema}
+        wanted = commented(rows.schema, self._catalog.docs(told))
 
         def change(change: Transaction) -> None:
-            columns = altering.Columns.replaced(rows.schema, self.table.schema())
+            columns = altering.Columns.replaced(wanted, self.table.schema())
             if columns.changes(self.table.schema()):
                 columns.take(change, self)
             self._overwrite(change, batches_of(rows), _told(batch))
@@ -295,6 +299,10 @@ class IcebergTarget(LakeTarget):
         except BaseException:
             self._open = None
             raise
+
+
+def _described(comments: Mapping[str, str]) -> dict[str, str]:
+    return {_COMMENT: comments[""]} if "" in comments else {}
 
 
 def _set(change: Transaction, notes: Mapping[str, str]) -> None:

@@ -29,6 +29,8 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from cdckit.tables.lake.arrow_types import COMMENT
+
 _PLAIN: dict[pa.DataType, IcebergType] = {
     pa.int8(): IntegerType(),
     pa.int16(): IntegerType(),
@@ -46,7 +48,7 @@ _PLAIN: dict[pa.DataType, IcebergType] = {
 
 
 def iceberg_schema(columns: pa.Schema) -> Schema:
-    """The schema of a new table, whose columns are numbered from 1 on."""
+    """The schema of a new table, whose columns are numbered from 1 on, with the comments in their metadata."""
     numbers = count(1)
     fields = [(next(numbers), column) for column in columns]
     return Schema(*(_field(number, column, numbers) for number, column in fields))
@@ -80,7 +82,13 @@ def iceberg_type(kind: pa.DataType, numbers: Iterator[int] | None = None) -> Ice
 
 
 def _field(number: int, column: pa.Field, numbers: Iterator[int]) -> NestedField:
-    return NestedField(number, column.name, iceberg_type(column.type, numbers), required=False)
+    return NestedField(number, column.name, iceberg_type(column.type, numbers), doc=comment_of(column), required=False)
+
+
+def comment_of(column: pa.Field) -> str | None:
+    """What a column's metadata say it is for."""
+    text = (column.metadata or {}).get(COMMENT)
+    return None if text is None else text.decode()
 
 
 _ARROW = {iceberg: arrow for arrow, iceberg in _PLAIN.items() if arrow not in (pa.int8(), pa.int16())}

@@ -13,6 +13,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot, ancestors_of
 
 from cdckit.tables.fitted_rows import fitted
+from cdckit.tables.lake.arrow_types import commented
 from cdckit.tables.lake.target import Version
 from cdckit.tables.target import BatchId
 from cdckit_iceberg.types import arrow_columns
@@ -49,8 +50,9 @@ class IcebergVersion(Version):
         return any(task.file.record_count for task in self.tasks())
 
     def schema(self) -> pa.Schema:
-        """Its columns as Arrow has them."""
-        return arrow_schema_of(self._metadata, self._scan(("*",)))
+        """Its columns as Arrow has them, with their comments."""
+        fields = self._scan(("*",)).projection().fields
+        return commented(arrow_columns(fields), {field.name: field.doc or "" for field in fields})
 
     def scan(self, names: Iterable[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of its rows, a file at a time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window, functions as f
@@ -33,7 +33,7 @@ class Mirror:
         batch: the number of what is written.
         placeholder: what stands for an unavailable value.
         fitting: puts rows of other definitions into the columns.
-        rebuilt: whether rows that replace all others bring the columns with them.
+        rebuilt: what columns are for that rows which replace all others bring with them; None: they bring none.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Mirror:
         placeholder: str,
         fitting: Fitting,
         *,
-        rebuilt: bool = False,
+        rebuilt: Mapping[str, str] | None = None,
     ) -> None:
         self.target = target
         self.columns = list(columns)
@@ -110,8 +110,9 @@ class Mirror:
 
     def _replace(self, rows: DataFrame) -> None:
         """Makes the rows that stay the only ones."""
-        kept = rows.where(f.col(OP) != "d").select(*map(quoted, self.columns))
-        self.target.replace(kept, self.batch, columns=self._rebuilt)
+        told = self._rebuilt or {}
+        kept = rows.where(f.col(OP) != "d").select(*(_commented(name, told.get(name)) for name in self.columns))
+        self.target.replace(kept, self.batch, columns=self._rebuilt is not None)
 
     def _delete(self, emptied: Emptied) -> None:
         """Removes the rows of source tables that were emptied."""
@@ -181,6 +182,12 @@ class Mirror:
         merge = merge.whenMatchedDelete(f"s.{OP} = 'd'")
         values: dict[str, str | Column] = {quoted(name): f"s.{quoted(name)}" for name in self.columns}
         merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=values).execute()
+
+
+def _commented(name: str, comment: str | None) -> Column:
+    """A column with what it is for, which a table gets with it."""
+    column = f.col(quoted(name))
+    return column if comment is None else column.alias(name, metadata={"comment": comment})
 
 
 def _unavailable(rows: TableRows) -> list[str]:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.tables.delta import target as by_delta_rs
 from cdckit.tables.delta.features import keeps_features, left_to_spark
-from cdckit.tables.target import BatchId, Columns
+from cdckit.tables.target import NO_COMMENTS, BatchId, Columns
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.targets import DeltaTarget, features_of, needs_mapping
 
@@ -70,14 +70,14 @@ class SharedTarget(DeltaTarget):
         found = self._seen()
         return super().columns() if found is None else found.columns()
 
-    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
-        """Makes the table, with notes about it."""
+    def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
+        """Makes the table, with notes about it, and comments."""
         found = self._seen()
         if found is None or needs_mapping(columns):
             self._current = False
-            super().create(columns, notes)
+            super().create(columns, notes, comments)
         else:
-            found.create(columns, notes)
+            found.create(columns, notes, comments)
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""

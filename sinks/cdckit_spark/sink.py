@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, RowsRefusedError, SinkError
+from cdckit.tables.comments import ToldComments
 from cdckit.tables.context import TableContext
 from cdckit.tables.delta.passing import passes as light_passes, reason as light_reason
 from cdckit.tables.destinations import Names
@@ -26,7 +27,7 @@ from cdckit.tables.policy import Policy
 from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.segments import Emptied, Segment, chosen, emptied, segments
 from cdckit.tables.sink import RowEncoder, SparkTableSink
-from cdckit.tables.sources import Sources
+from cdckit.tables.sources import Sources, origin
 from cdckit.tables.target import BatchId, Target
 from cdckit_spark.checks import check_place
 from cdckit_spark.config import LakeConfig
@@ -68,6 +69,7 @@ class LakeSink(SparkTableSink):
         self._tables: dict[str, Evolution[SparkTarget]] = {}
         self._inferences: dict[str, Inference] = {}
         self._sources: dict[str, Sources] = {}
+        self._told: dict[str, ToldComments] = {}
         self._begun: set[str] = set()
         self._driver: DriverWriter | None = None
         self._pool: ThreadPoolExecutor | None = None
@@ -166,7 +168,8 @@ class LakeSink(SparkTableSink):
         if topic not in self._tables:
             target = self._target(topic)
             self._names.take(str(target) if self.config.database is None else str(target).lower(), topic)
-            self._tables[topic] = Evolution(target, self._policy)
+            told = self._told.setdefault(topic, ToldComments())
+            self._tables[topic] = Evolution(target, self._policy, told)
         return self._tables[topic]
 
     def _write_table(self, topic: str, rows: TableRows, number: BatchId, asked: Asked) -> None:
@@ -182,11 +185,12 @@ class LakeSink(SparkTableSink):
                 rows = rows.without(awaited)  # whatever they say, others replace them
             heads = ((head.position, head.layout) for head in rows.headings)
             log = Logged() if self.mirrors else table.logged(rows.marks, heads, asked.accepted, awaited)
+            if not table.columns:
+                of_mirror = self._sources_of(topic, table.target).first(rows.sources) if self.mirrors else {}
+                table.first_notes = {**origin(self._context.name, rows.layouts), **of_mirror}
             if self.config.infers_columns:
                 rows = self._followed(topic, table, rows)
             else:
-                if self.mirrors and not table.columns:
-                    table.first_notes = self._sources_of(topic, table.target).first(rows.sources)
                 table.follow(rows.layouts, rows.marks, asked.accepted)
             rows = rows.shown(table.fitting)
             if self.config.mode == "mirror":
@@ -279,7 +283,8 @@ class LakeSink(SparkTableSink):
         if self._driver is not None and self._driver.merge(table, rows, part, gone, once):
             return
         text = self.config.unavailable_value_placeholder
-        mirror = Mirror(target, table.columns, once, text, table.fitting, rebuilt=table.rebuilt)
+        rebuilt = table.comments if table.rebuilt else None
+        mirror = Mirror(target, table.columns, once, text, table.fitting, rebuilt=rebuilt)
         with self._finding(table, lambda rules: mirror.refused(rows, part, gone, rules)):
             mirror.write(rows, part, gone)
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from cdckit.tables.destinations import folder_name, table_name
-from cdckit.tables.target import TOPIC, BatchId, Columns, Target, literal, quoted
+from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Target, literal, quoted
 from cdckit_spark.config import LakeConfig
 
 _OWNER = "_cdckit_topic"
@@ -52,13 +52,15 @@ class DeltaTarget(SparkTarget):
             return DeltaTable.isDeltaTable(self.session, self.path)
         return self.session.catalog.tableExists(self.name or "")
 
-    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
-        """Makes the table, with notes about it."""
+    def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
+        """Makes the table, with notes about it, and comments, all in one commit."""
         self._remove_unfinished()
         builder = DeltaTable.createIfNotExists(self.session)
         builder = builder.location(self.path) if self.path else builder.tableName(self.name or "")
         for name, kind in columns.items():
-            builder = builder.addColumn(name, kind)
+            builder = builder.addColumn(name, kind, comment=comments.get(name))
+        if "" in comments:
+            builder = builder.comment(comments[""])
         properties = features_of(columns) | {
             f"cdckit.{name}": text for name, text in {TOPIC: self.topic, **notes}.items()
         }
@@ -186,8 +188,8 @@ class ParquetTarget(SparkTarget):
         found.pop("__batch", None)
         return found
 
-    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
-        """The first batch makes it."""
+    def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
+        """The first batch makes it; files have no comments."""
 
     def add_columns(self, columns: Columns) -> None:
         """Files tell their own columns; read with `mergeSchema`."""

@@ -9,6 +9,8 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import CommitFailedException
 
 from cdckit.tables.target import BatchId
+from cdckit_iceberg.catalog import LakeCatalog
+from cdckit_iceberg.config import IcebergConfig
 from delta_sink.shop import Shop
 from iceberg_sink.reading import by_duckdb
 from iceberg_sink.rest import rest_catalog
@@ -26,6 +28,16 @@ def test_a_mirror_in_a_catalog_behind_rest(shop: Shop, tmp_path: Path) -> None:
         table = load_catalog("x", type="rest", uri=uri).load_table(f"lake.of.tests.{shop.name}_{shop.name}_t")
         rows = sorted((row["id"], row["v"], row["w"]) for row in by_duckdb(table))
     assert rows == [(2, 20, 7), (3, 3, 7), (4, 4, 4)]
+
+
+def test_comments_as_catalogs_take_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Glue takes 255 bytes on one line, Hive's metastore 256 letters; others take all."""
+    config, _ = IcebergConfig.load({"catalog.type": "sql", "catalog.uri": f"sqlite:///{tmp_path}/c.db"}, "sink")
+    comments = {"a": "two\nlines 🧀", "b": "ä" * 200, "c": None}
+    assert LakeCatalog(config).docs(comments) == {**comments, "c": ""}
+    glue = LakeCatalog(config)
+    monkeypatch.setattr(glue, "_catalog", type("GlueCatalog", (), {"__module__": "pyiceberg.catalog.glue"})())
+    assert glue.docs(comments) == {"a": "two lines 🧀", "b": "ä" * 127, "c": ""}
 
 
 def test_of_two_that_commit_behind_rest_one_is_told(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from cdckit.api.schema import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, St
 from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.connector.envelope import OLD_KEY
 from cdckit.errors import SinkError
+from cdckit.logical import POINT
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.groups import Mode
 from cdckit.tables.layout import Layout
@@ -104,6 +105,25 @@ def test_unavailable_values_are_named() -> None:
     (packet,) = packets
     assert Layout.loads(packet.layout).unavailable == ("name",)
     assert [r["__cdckit_absent"] for r in rows_in(packet)] == [",name,", None, None]
+
+
+def test_comments_are_in_layouts_and_in_no_packet() -> None:
+    """What the source knows, or what another's connector says with the schema; a geometry's own doc is no comment."""
+    members = {
+        "id": INT32.replace(stored=Stored(comment="number"), doc="shown otherwise"),
+        "name": OPTIONAL_STRING.replace(doc="whose"),
+        "place": POINT,
+        "x": INT32.replace(stored=Stored(older=7)),
+    }
+    row = struct_schema("Value", members, optional=True).replace(stored=Stored(comment="people"))
+    members = {"before": row, "after": row, "source": SOURCE, "op": STRING, "ts_ms": OPTIONAL_INT64}
+    source = Struct(SOURCE, (1, "d", "a", 0))
+    value = Struct(struct_schema("Envelope", members), (None, Struct(row, (1, "a", None, 7)), source, "c", 2))
+    record = Record("t", key(1), value, position="001")
+    groups, _ = TableEncoder("mirror", "gone").gathered([record])
+    assert [group.layout().comments for group in groups] == [(("", "people"), ("id", "number"), ("name", "whose"))]
+    (packet,) = encode([record], "mirror")
+    assert Layout.loads(packet.layout).comments is None
 
 
 @pytest.mark.parametrize("mode", ["changelog", "mirror"])

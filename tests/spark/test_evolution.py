@@ -15,7 +15,7 @@ from cdckit.tables.evolution import Evolution
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
 from cdckit.tables.policy import Policy
-from cdckit.tables.target import BatchId, Columns, Target
+from cdckit.tables.target import NO_COMMENTS, BatchId, Columns, Target
 
 PEOPLE = "shop.people"
 
@@ -47,8 +47,9 @@ class Table(Target):
     def columns(self) -> Columns:
         return dict(self.made)
 
-    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
+    def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         self.made = dict(columns)
+        self.comments |= comments
         self.noted |= notes
 
     def add_columns(self, columns: Columns) -> None:
@@ -307,6 +308,34 @@ def test_comments() -> None:
     case.rows("1", OLD)
     case.alter("3", OLD, comments={"name": "whose", "": "people"})
     assert case.table.comments == {"name": "whose", "": "people"}
+
+
+def test_comments_of_a_table_that_is_made_behind_its_mark() -> None:
+    """What a mark tells is known when the first row comes; of tables that share it, to the first belongs the word."""
+    case = Case()
+    for position, shard, told in (("1", "s1", (("", "one"), ("id", "a"))), ("2", "s2", (("", "two"), ("name", "b")))):
+        made = layout("name string", source=shard, comments=told)
+        case.evolution.follow([], [Mark(MarkKind.CREATE, position, shard, shard, {"shard": shard}, layout=made)])
+    assert case.table.comments == {}
+    case.rows("3", layout("name string", source="s2"))
+    assert case.table.comments == {"": "one", "id": "a", "name": "b"}
+
+
+def test_comments_of_added_columns() -> None:
+    """They come with the column, unless comments are to be left alone; of columns that are there a mark tells."""
+    new = layout("name string", "city string", comments=(("", "people"), ("name", "whose"), ("city", "where")))
+    for exclude, wanted in ((frozenset[ChangeKind](), {"city": "where"}), (frozenset({ChangeKind.COMMENT}), {})):
+        case = Case(exclude=exclude)
+        case.rows("1", OLD)
+        case.alter("3", new, added=("city",))
+        assert case.table.comments == wanted
+
+
+def test_a_mark_carries_comments_and_packets_do_not() -> None:
+    told = layout("name string", comments=(("", "people"), ("name", "whose")))
+    mark = Mark(MarkKind.CREATE, "1", PEOPLE, PEOPLE, layout=told)
+    assert Mark.loads(mark.packet("t").mark or "") == mark
+    assert Layout.loads(told.dumps()) == layout("name string")
 
 
 def test_shards_that_change_one_after_the_other() -> None:

@@ -37,7 +37,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a source knows of a column besides what its events show, for sinks that keep tables.
+    """What a source knows of a column, or a table, besides what its events show, for sinks that keep tables.
 
     Attributes:
         unsigned: a number of 64 bits without sign, whatever type events show it as: as an int64 it is negative from
@@ -46,12 +46,14 @@ class Stored:
             schema's own default may be shown in another form, as Debezium does.
         older: what rows have in the column that were there before it was added, as a value of the column's schema.
         older_unknown: whether each of those rows has a value of its own, or one that the source cannot tell.
+        comment: what the source's definition says the column is for, or, with the schema of rows, the table.
     """
 
     unsigned: bool = False
     default: Any = None
     older: Any = None
     older_unknown: bool = False
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

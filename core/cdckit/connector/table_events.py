@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any, Protocol, Self
 
 from cdckit.api.record import Header, Record
-from cdckit.api.schema import STRING, Schema, struct_schema
+from cdckit.api.schema import STRING, Schema, Stored, struct_schema
 from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.connector.envelope import MakeEnvelope, envelope_schema, key_change
 from cdckit.connector.topics import Name, Topics
@@ -101,6 +101,7 @@ class TableEvents:
         schemas: what the names of schemas begin with; the topic unless given.
         masks: for places in a row what is done to the value there when an event shows it; keys have it as it is.
         key_mark: the name and the value of a field behind the key's columns, the same for all rows of the table.
+        comment: what the table's definition says it is for.
 
     Attributes:
         creates: makes the records of inserted rows.
@@ -119,6 +120,7 @@ class TableEvents:
         schemas: str = "",
         masks: Mapping[int, Callable[[Any], Any]] | None = None,
         key_mark: tuple[str, str] | None = None,
+        comment: str | None = None,
     ) -> None:
         self.topic = topic
         self._options = options
@@ -126,7 +128,8 @@ class TableEvents:
         self._key_mark = key_mark
         name = options.schema_name
         schemas = schemas or topic
-        self.row_schema = struct_schema(name(f"{schemas}.Value"), fields, optional=True)
+        row = struct_schema(name(f"{schemas}.Value"), fields, optional=True)
+        self.row_schema = row if comment is None else row.replace(stored=Stored(comment=comment))
         marked = key if key_mark is None else {**key, key_mark[0]: STRING}
         self.key_schema = struct_schema(name(f"{schemas}.Key"), marked) if marked else None
         self.envelope = options.envelope(name(f"{schemas}.Envelope"), self.row_schema, options.source)
@@ -146,10 +149,12 @@ class TableEvents:
         key: dict[str, Schema],
         options: RecordOptions,
         masks: Mapping[int, Callable[[Any], Any]] | None = None,
+        comment: str | None = None,
     ) -> Self:
         """Those of a table whose topic, schemas and mark in keys are what `topics` makes of its name."""
         mark, schemas = topics.key_mark(table), topics.schemas(table)
-        return cls(topics.data(table), fields, key, options, schemas=schemas, masks=masks, key_mark=mark)
+        topic = topics.data(table)
+        return cls(topic, fields, key, options, schemas=schemas, masks=masks, key_mark=mark, comment=comment)
 
     def truncate(
         self, source: Struct, prefix: str, first_position: int, blocks: Iterator[Struct] | None = None

@@ -21,6 +21,9 @@ from cdckit.tables.widening import holds, widens
 
 log = logging.getLogger("cdckit.tables")
 
+_OF_TABLE = ["comment", ""]
+"""What the step begins with that says what the table is for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -110,8 +113,9 @@ class ColumnChanges:
 
     @property
     def steps(self) -> Sequence[Step]:
-        """How the table gets there; nothing where it is written anew."""
-        return () if self.rebuilt else self._alteration.steps
+        """How the table gets there; where it is written anew, its columns come with the rows, and only they."""
+        steps = self._alteration.steps
+        return [step for step in steps if step[:2] == _OF_TABLE][-1:] if self.rebuilt else steps
 
     def begins_anew(self, position: str, layout: Layout, mark: Mark) -> bool:
         """Takes a definition behind which a mirror has no rows but those that come; False where it does not."""
@@ -125,6 +129,7 @@ class ColumnChanges:
         if mark.kind is MarkKind.CREATE and self._action(ChangeKind.CREATE_TABLE, layout) is Action.KEEP:
             return False
         self._alteration = Alteration(dict(layout.columns))
+        self._alteration.comment("", dict(layout.comments or ()).get(""))
         self.definitions.restart(history, Definition(position, _names(layout), layout.key))
         self.older.clear()
         self.rebuilt = True
@@ -274,8 +279,17 @@ class ColumnChanges:
         older = self.older.arrived(taken.history, taken.position, taken.layout, name, name) if new else None
         if name not in self.columns:
             self._alteration.add(name, kind, older)
+            self._describe(taken, name)
         else:
             self._typed(taken, name, name, kind)
+
+    def _describe(self, taken: _Taken, name: str) -> None:
+        """A new column comes with its comment."""
+        told = dict(taken.layout.comments or ()).get(name)
+        if told is None or not self._exists or not self._target.changes_rows:
+            return
+        if self._action(ChangeKind.COMMENT, taken.layout) is not Action.KEEP:
+            self._alteration.comment(name, told)
 
     def _stay(self, taken: _Taken, name: str, old: str, kind: str) -> None:
         newest = self.definitions.newest(taken.history)

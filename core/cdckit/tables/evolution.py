@@ -10,6 +10,7 @@ from cdckit.api.marks import MarkKind
 from cdckit.errors import SinkError
 from cdckit.tables.alterations import Altering
 from cdckit.tables.changed_columns import ColumnChanges, Told
+from cdckit.tables.comments import ToldComments
 from cdckit.tables.definitions import NOTE, Definitions, Fitting
 from cdckit.tables.layout import Layout, history_of
 from cdckit.tables.logged_marks import Logged, logged
@@ -37,6 +38,7 @@ class Evolution(Generic[AnyTarget]):
     Args:
         target: the table.
         policy: what decides.
+        comments: what was told of its source tables.
 
     Attributes:
         target: the table.
@@ -45,12 +47,13 @@ class Evolution(Generic[AnyTarget]):
         first_notes: what a table that is made here is noted with besides.
     """
 
-    def __init__(self, target: AnyTarget, policy: Policy | None = None) -> None:
+    def __init__(self, target: AnyTarget, policy: Policy | None = None, comments: ToldComments | None = None) -> None:
         self.target = target
         self.policy = policy or Policy()
         self.columns: Columns = {}
         self.rebuilt = False
         self.first_notes: Mapping[str, str] = {}
+        self._comments = comments or ToldComments()
         self._older = OlderRows(target, mirror=self.policy.mirror)
         self._altering = Altering(target)
         self._definitions = Definitions()
@@ -65,6 +68,11 @@ class Evolution(Generic[AnyTarget]):
     def fitting(self) -> Fitting:
         """Puts rows of whatever definition into the columns."""
         return Fitting.of(self._definitions, self._older.values, self._tolerant)
+
+    @property
+    def comments(self) -> dict[str, str]:
+        """What columns are for, and under "" the table, where it is made, or written anew with columns of its own."""
+        return self._comments.of(self._definitions, self.columns)
 
     def present(self) -> Columns:
         """The target's columns; none where there is no table yet."""
@@ -92,6 +100,7 @@ class Evolution(Generic[AnyTarget]):
         if not defining and all(self._is_newest(position, layout) for position, layout in layouts):
             return
         self._load()
+        self._comments.take([*layouts, *((mark.position, mark.layout) for mark in defining if mark.layout)])
         if not self.columns and not layouts:
             return
         pending = self._accepted.pending(accepted or {})
@@ -130,7 +139,8 @@ class Evolution(Generic[AnyTarget]):
             self._alter(changes, forced)
         else:
             told = {NOTE: changes.definitions.dumps(), **self._accepted.notes()}
-            self.target.create(changes.columns, {**self.first_notes, **told})
+            comments = self._comments.of(changes.definitions, changes.columns)
+            self.target.create(changes.columns, {**self.first_notes, **told}, comments)
         self.columns, self._definitions, self._older = changes.columns, changes.definitions, changes.older
         if self._unclaimed:
             self.target.claim()

@@ -13,7 +13,7 @@ from cdckit.api.record import UNAVAILABLE_HEADER, Datum, Header, Record
 from cdckit.api.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
 from cdckit.api.struct import Struct
 from cdckit.connector.envelope import OLD_KEY as OLD_KEY_HEADER
-from cdckit.tables.layout import ABSENT, END, FROM, OLD_KEY, OP, POSITION, TO, Kind, Layout
+from cdckit.tables.layout import ABSENT, END, FROM, OLD_KEY, OP, POSITION, TO, Comments, Kind, Layout
 from cdckit.tables.shapes import FACT_COLUMNS, Facts
 from cdckit.tables.sink import Packet, arrow_stream
 from cdckit.tables.types import ColumnType, column_type, text_of
@@ -57,6 +57,7 @@ class Group:
     ) -> None:
         self.documents = documents
         self.older: Older = ()
+        self.comments: Comments | None = None
         self.mode = mode
         self.placeholder = placeholder
         self.kind = kind
@@ -132,6 +133,7 @@ class Group:
             self.documents,
             self.older,
             bool(self.old_keys),
+            self.comments,
         )
 
     def _shown(self) -> Iterator[tuple[str, str]]:
@@ -200,7 +202,7 @@ class RowGroup(Group):
         names = tuple(field.name for field in key.fields) if key else ()
         super().__init__(mode, placeholder, "rows", columns, record, source_name(row, facts), names)
         self._added = tuple(field.index for field in added)
-        self.older = _older(row)
+        self.older, self.comments = _older(row), _comments(row)
         self._defaults = {f.name: f.schema.stored and f.schema.stored.default for f in row.fields}
         self._headers: tuple[Header, ...] = ()
         self._absent: str | None = None
@@ -273,6 +275,25 @@ def _older_values(columns: Sequence[tuple[str, Schema]]) -> Iterator[tuple[str, 
             yield name, text_of(column_type(schema), schema.stored.older)
         elif schema.stored.older_unknown:
             yield name, None
+
+
+def _comments(row: Schema) -> Comments:
+    """What columns and the table are for, made once for each schema."""
+    found: Comments | None = row.derived.get("tables.comments")
+    if found is None:
+        told = [
+            ("", row.stored and row.stored.comment),
+            *((field.name, _comment(field.schema)) for field in row.fields),
+        ]
+        found = row.derived["tables.comments"] = tuple((name, text) for name, text in told if text)
+    return found
+
+
+def _comment(column: Schema) -> str | None:
+    """What a column is for, as its source says; connectors that others run say so with the schema."""
+    if column.stored is not None:
+        return column.stored.comment
+    return column.doc if column.type != "struct" else None  # of geometries the type's own
 
 
 def _key_schema(key: Datum | None) -> Schema | None:

@@ -28,6 +28,9 @@ ABSENT = "__cdckit_absent"
 Kind = Literal["rows", "keys", "truncate"]
 """Whole rows; deletes of which only the key is known; or marks that a table was emptied."""
 
+Comments = tuple[tuple[str, str], ...]
+"""Names of columns, or "" for the table, each with what it is for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -44,6 +47,7 @@ class Layout:
         older: for columns that were added to the source's table with a value, that which the rows have that were there
             before, as text (bytes in hexadecimal); None where the source cannot tell.
         moved: whether there are rows that lack values and had another key before.
+        comments: what the source's definition says columns are for, and under "" the table; None where nobody says.
     """
 
     kind: Kind
@@ -55,9 +59,10 @@ class Layout:
     documents: bool = False
     older: tuple[tuple[str, str | None], ...] = ()
     moved: bool = False
+    comments: Comments | None = None
 
     def dumps(self) -> str:
-        """The layout as the packet's text."""
+        """The layout as the packet's text, which has no comments: each packet would carry them, and a mark does."""
         return json.dumps({name: getattr(self, name) for name in _MEMBERS})
 
     @classmethod
@@ -77,7 +82,7 @@ class Layout:
         )
 
 
-_MEMBERS = tuple(member.name for member in fields(Layout))
+_MEMBERS = tuple(member.name for member in fields(Layout) if member.name != "comments")
 
 
 def history_of(position: str, layout: Layout) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from cdckit.api.marks import DefinitionChange, MarkKind
@@ -50,19 +50,20 @@ class Mark:
         """The packet that carries it."""
         shown = {name: getattr(self, name) for name in _MEMBERS}
         shown |= {"layout": self.layout and self.layout.dumps(), "change": self.change and asdict(self.change)}
+        shown["comments"] = self.layout and self.layout.comments
         return Packet(topic, "", self.position, 0, b"", json.dumps(shown))
 
     @classmethod
     def loads(cls, text: str) -> Mark:
         """The mark of a packet's text."""
         found = json.loads(text)
-        layout, change = found["layout"], found["change"]
+        layout, change, comments = found["layout"], found["change"], found.pop("comments")
         return cls(
             **{
                 **found,
                 "kind": MarkKind(found["kind"]),
                 "sharing": tuple(found["sharing"]),
-                "layout": layout and Layout.loads(layout),
+                "layout": layout and _layout(layout, comments),
                 "change": change and _change(change),
                 "named": tuple(found["named"]),
             }
@@ -85,6 +86,11 @@ def left_marks(marks: Sequence[Mark], sources: Set[str]) -> list[Mark]:
         for mark in marks
         if mark.table not in sources or (mark.kind is MarkKind.DROP and newest[mark.table] is mark)
     ]
+
+
+def _layout(text: str, comments: Sequence[Sequence[str]] | None) -> Layout:
+    told = None if comments is None else tuple((name, comment) for name, comment in comments)
+    return replace(Layout.loads(text), comments=told)
 
 
 def _change(found: Mapping[str, Any]) -> DefinitionChange:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 
 from cdckit.errors import SinkError
+from cdckit.tables.layout import Layout
 from cdckit.tables.target import Target
 
+MAKER, SOURCE = "pipeline", "source"
+"""The notes, never changed, of the pipeline that has made a table, and the source table whose rows came first."""
 NOTE = "sources"
 """The note with the names of pipelines, and of the sources of the rows that each has written."""
 
@@ -78,6 +81,12 @@ class Sources:
     def _keep(self, noted: dict[str, list[str]]) -> None:
         self._target.note({NOTE: json.dumps(noted)})
         self._noted = noted
+
+
+def origin(pipeline: str, layouts: Iterable[tuple[str, Layout]]) -> dict[str, str]:
+    """The notes of a table that is made which say by whom, and for which source table's rows first."""
+    found = min(((position, layout.source) for position, layout in layouts if layout.kind == "rows"), default=("", ""))
+    return {MAKER: pipeline, **({SOURCE: found[1]} if found[1] else {})}
 
 
 def _named(noted: Mapping[str, object]) -> str:

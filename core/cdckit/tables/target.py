@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from cdckit.tables.destinations import collision
@@ -13,6 +14,9 @@ TOPIC = "topic"
 
 Columns = dict[str, str]
 """A table's columns and their types, in order."""
+
+NO_COMMENTS: Mapping[str, str] = MappingProxyType({})
+"""Nothing is said of what a table and its columns are for."""
 
 Step = list[Any]
 """What is done to a table that is altered, and to what, as JSON has it."""
@@ -105,8 +109,8 @@ class Target(ABC):
         """The table's columns; none where there is no table yet."""
 
     @abstractmethod
-    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
-        """Makes the table, with notes about it."""
+    def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
+        """Makes the table, with notes about it, and what columns are for, and under "" the table."""
 
     @abstractmethod
     def add_columns(self, columns: Columns) -> None:

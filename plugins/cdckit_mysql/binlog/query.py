@@ -6,6 +6,7 @@ MySQL source documentation, "class Query_event"; MariaDB knowledge base, "QUERY_
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar
@@ -89,7 +90,11 @@ class Query(LogEvent):
     @property
     def sql(self) -> str:
         """The statement's text."""
-        return text_decoder(self.session.client_charset)(self.statement)
+        statement, charset = self.statement, self.session.client_charset
+        if charset == "binary":  # the server itself reads names and comments of such a session as UTF-8
+            with suppress(UnicodeDecodeError):
+                return statement.decode()
+        return text_decoder(charset)(statement)
 
     @property
     def session(self) -> SessionVariables:

@@ -151,7 +151,7 @@ class TableVersions:
             for column, value in self._key_columns(table, values)
         }
         masks = {place: value.mask for place, value in enumerate(filter(None, values)) if value.mask is not None}
-        events = TableEvents.named(self.topics, table.id, fields, key, self._events, masks)
+        events = TableEvents.named(self.topics, table.id, fields, key, self._events, masks, table.comment)
         return TableVersion(table, values, events)
 
     def _value(self, table: TableId, column: Column, *, in_key: bool) -> ColumnValue | None:

@@ -35,6 +35,7 @@ def stored(column: Column, kind: Kind, schema: Schema, options: ValueOptions) ->
         default=value(_literal_default(column)),
         older=older,
         older_unknown=column.older_unknown or (column.older is not None and older is None),
+        comment=column.comment,
     )
     return None if known == Stored() else known
 
@@ -68,6 +69,5 @@ def converted(known: Stored | None, convert: Callable[[Any], Any]) -> Stored | N
         return None
     default = None if known.default is None else convert(known.default)
     older = None if known.older is None else convert(known.older)
-    return Stored(
-        default=default, older=older, older_unknown=known.older_unknown or (known.older is not None and older is None)
-    )
+    unknown = known.older_unknown or (known.older is not None and older is None)
+    return Stored(default=default, older=older, older_unknown=unknown, comment=known.comment)

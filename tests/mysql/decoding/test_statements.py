@@ -36,6 +36,17 @@ def logged(reading: Reading, *statements: str) -> list[LogEvent]:
     return reading.events(start)
 
 
+def test_a_statement_of_a_binary_session(reading: Reading) -> None:
+    """The server reads its names and comments as UTF-8; bytes that are none, as in a literal, are read one by one."""
+    statement = "CREATE TABLE `été` (id INT COMMENT 'Ünï')"
+    start = reading.position()
+    reading.execute("SET NAMES binary", statement, "DROP TABLE `été`", "SET NAMES latin1")
+    created, _ = queries(reading.events(start))
+    assert (created.session.client_charset, created.sql) == ("binary", statement)
+    [[name]] = reading.server.execute("SELECT 'x'")
+    assert name == "x"
+
+
 def test_a_statement_with_its_session(reading: Reading) -> None:
     sql = "CREATE TABLE `été` (id INT COMMENT 'Ünï', t TIMESTAMP DEFAULT '2020-01-01 00:00:00')"
     start = reading.position()

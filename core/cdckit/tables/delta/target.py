@@ -19,13 +19,13 @@ from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
 from cdckit.tables.delta.sql import any_of, one_of, quoted
 from cdckit.tables.delta.version import DeltaVersion, at_batch
 from cdckit.tables.destinations import folder_name
-from cdckit.tables.lake.arrow_types import arrow_schema, type_text
+from cdckit.tables.lake.arrow_types import COMMENT, arrow_schema, commented, type_text
 from cdckit.tables.lake.rewriting import Rewriting
 from cdckit.tables.lake.spilled_rows import SpilledRows
 from cdckit.tables.lake.target import OURS, LakeTarget, Merge, Rows
 from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
-from cdckit.tables.target import TOPIC, BatchId, Columns, Step
+from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Step
 
 log = logging.getLogger("cdckit.tables")
 
@@ -113,14 +113,15 @@ class DeltaTarget(LakeTarget):
         """The table's columns; none where there is no table yet."""
         return {field.name: type_text(field.type) for field in self.schema()} if self.exists() else {}
 
-    def create(self, columns: Columns, notes: Mapping[str, str]) -> None:
-        """Makes the table, with notes about it."""
+    def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
+        """Makes the table, with notes about it, and comments, all in one commit."""
         ours = {f"{OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()}
         mapped = {_MAPPING: "name"} if any(map(_NEEDS_MAPPING.search, columns)) else {}
         self._open = DeltaTable.create(
             self.path,
-            Schema.from_arrow(arrow_schema(columns)),
+            Schema.from_arrow(commented(arrow_schema(columns), comments)),
             mode="ignore",
+            description=comments.get(""),
             partition_by=self._placing.partitions(self, columns),
             configuration={**self._placing.properties, **mapped, **ours},
             storage_options=self._storage or None,
@@ -128,9 +129,14 @@ class DeltaTarget(LakeTarget):
         )
         self.check_made(notes)
 
+    @property
+    def _maps_names(self) -> bool:
+        """Whether files have other names for the columns."""
+        return bool(self.table.metadata().configuration.get(_MAPPING, "none") != "none")
+
     def _check_columns(self, columns: Iterable[str]) -> None:
         """Sees that the table's columns can become these."""
-        if self.table.metadata().configuration.get(_MAPPING, "none") != "none":
+        if self._maps_names:
             raise SinkError(
                 f"table {self}: its columns change, and files have other names for them ({_MAPPING}), which delta-rs "
                 "does not alter: 'sink.type: spark' does; or 'schema.evolution: ignore' leaves them as they are"
@@ -236,7 +242,9 @@ class DeltaTarget(LakeTarget):
         self._overwrite(rows, batch)
 
     def _overwrite(self, rows: Rows, batch: BatchId) -> None:
-        changed: Literal["overwrite"] | None = "overwrite" if rows.schema != self.schema() else None
+        before = self.schema()
+        differs = rows.schema != before or (not self._maps_names and _comments(rows.schema) != _comments(before))
+        changed: Literal["overwrite"] | None = "overwrite" if differs else None
         properties = committed_as(batch)
         write_deltalake(self.table, rows, mode="overwrite", schema_mode=changed, commit_properties=properties)
 
@@ -258,8 +266,12 @@ class DeltaTarget(LakeTarget):
 
     def maintain(self) -> None:
         """Puts small files together, or clusters the rows, and removes files that no kept version needs."""
-        if self.table.metadata().configuration.get(_MAPPING, "none") != "none":
+        if self._maps_names:
             return  # delta-rs does not
         self._clustering.compact(self.table)
         self.table.vacuum(dry_run=False)
         self.table.cleanup_metadata()
+
+
+def _comments(schema: pa.Schema) -> list[bytes]:
+    return [(field.metadata or {}).get(COMMENT, b"") for field in schema]

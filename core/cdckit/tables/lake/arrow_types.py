@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
+COMMENT = b"comment"
+"""The member of a column's metadata that says what it is for, in Delta's schemas and, here, in Iceberg's."""
+
 _PLAIN = {
     "tinyint": pa.int8(),
     "smallint": pa.int16(),
@@ -81,3 +84,13 @@ def type_text(kind: pa.DataType) -> str:
 def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
     """The schema of columns by their names and types."""
     return pa.schema([(name, arrow_type(kind)) for name, kind in columns.items()])
+
+
+def commented(schema: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
+    """Columns with just these comments; what else is told of them stays."""
+    return pa.schema([field.with_metadata(_with_comment(field, comments.get(field.name))) for field in schema])
+
+
+def _with_comment(column: pa.Field, text: str | None) -> dict[bytes, bytes] | None:
+    others = {name: value for name, value in (column.metadata or {}).items() if name != COMMENT}
+    return ({**others, COMMENT: text.encode()} if text else others) or None

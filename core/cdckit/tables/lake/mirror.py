@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from cdckit.errors import SinkError
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.key_follower import Follower
-from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.arrow_types import arrow_schema, commented
 from cdckit.tables.lake.folding import (
     Unkeyed,
     absent_columns,
@@ -41,16 +41,24 @@ class Mirror:
         batch: the number of what is written.
         placeholder: what stands for an unavailable value.
         fitting: puts rows of other definitions into the columns.
+        comments: what columns are for that come with rows which replace all others; None: as in the table.
     """
 
     def __init__(
-        self, target: LakeTarget, columns: Columns, batch: BatchId, placeholder: str, fitting: Fitting
+        self,
+        target: LakeTarget,
+        columns: Columns,
+        batch: BatchId,
+        placeholder: str,
+        fitting: Fitting,
+        comments: Mapping[str, str] | None = None,
     ) -> None:
         self.target = target
         self.columns = columns
         self.batch = batch
         self._placeholder = placeholder
         self._fitting = fitting
+        self._comments = comments
 
     def write(self, rows: TableRows, emptied: Emptied) -> None:
         """Brings the table to the state behind a batch.
@@ -150,9 +158,10 @@ class Mirror:
         self.target.replace(pa.RecordBatchReader.from_batches(schema, kept()), self.batch)
 
     def _with_comments(self, schema: pa.Schema) -> pa.Schema:
-        """Columns with the comments that they have in the table."""
+        """Columns with the comments that they have in the table, or are to have."""
         told = {field.name: field.metadata for field in self.target.schema()}
-        return pa.schema([pa.field(field.name, field.type, metadata=told.get(field.name)) for field in schema])
+        known = pa.schema([pa.field(field.name, field.type, metadata=told.get(field.name)) for field in schema])
+        return known if self._comments is None else commented(known, self._comments)
 
     # -- rows by their key
 

@@ -22,7 +22,7 @@ from cdckit.tables.logged_marks import Logged
 from cdckit.tables.marks import Mark
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import Emptied, chosen, emptied
-from cdckit.tables.sources import Sources
+from cdckit.tables.sources import Sources, origin
 from cdckit.tables.target import BatchId
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
@@ -76,8 +76,9 @@ class LakeTable:
             self._apply(batch.application)
         heads = ((part.position, part.layout) for part in rows.parts)
         log = Logged() if self._follows else evolution.logged(rows.marks, heads, asked.accepted, awaited)
-        if self._follows and not evolution.columns:
-            evolution.first_notes = self._sources.first(rows.sources)
+        if not evolution.columns:
+            of_mirror = self._sources.first(rows.sources) if self._follows else {}
+            evolution.first_notes = {**origin(self._context.name, rows.layouts), **of_mirror}
         evolution.follow(rows.layouts, rows.marks, asked.accepted)
         if self._follows:
             self._follow(rows, batch, asked.accepted)
@@ -129,7 +130,8 @@ class LakeTable:
         if self._keeps:
             History(self.target, evolution.columns, batch, text, evolution.fitting).write(rows, endings_of(marks))
             return
-        mirror = Mirror(self.target, evolution.columns, batch, text, evolution.fitting)
+        comments = evolution.comments if evolution.rebuilt else None
+        mirror = Mirror(self.target, evolution.columns, batch, text, evolution.fitting, comments)
         key = mirror.waits(rows, gone) if self._deferred is not None else ()
         if self._deferred is not None and key:
             if not self._deferred.takes(evolution.columns):
