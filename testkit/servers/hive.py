@@ -1,0 +1,134 @@
+"""A metastore of Hive on a database of its own (Derby), out of the archive on Maven Central."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from functools import cache
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pyspark
+
+from testkit.servers.cache import cached
+from testkit.servers.java import ensure_java, fetch_archive, fetch_jars
+from testkit.servers.process import run, spawn
+from testkit.servers.server import Server
+
+_HOME = "CDCKIT_HIVE_HOME"
+_VERSION = "3.1.3"
+_ARCHIVE = f"org.apache.hive:hive-standalone-metastore:{_VERSION}:tar.gz:bin"
+_PACKAGE = "org.apache.hadoop.hive.metastore"
+_JVM = (
+    "-Xmx256m",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+    "-Dorg.apache.logging.log4j.level=WARN",
+)
+_LACKING = (
+    "javax.servlet:javax.servlet-api:3.1.0",
+    "commons-collections:commons-collections:3.2.2",
+    "org.apache.httpcomponents:httpclient:4.5.13",
+    "org.apache.hadoop:hadoop-hdfs:3.3.6",
+)
+_HADOOP = (
+    "hadoop-client-api",
+    "hadoop-client-runtime",
+    "commons-cli",
+    "commons-io",
+    "gson",
+    "jcl-over-slf4j",
+    "slf4j-api",
+)
+_LOGGING = ("log4j-api", "log4j-core", "log4j-slf4j2-impl")
+"""Hadoop, which the archive leaves to the machine, and logging for it: PySpark brings both."""
+
+_SECONDS = 1.0
+
+
+class HiveMetastore(Server):
+    """A metastore without the rest of Hive; the databases and tables that it knows lie in its folder.
+
+    It lets columns change as Iceberg's may, which it does not by default. It listens on all addresses, as Hive 3
+    cannot be told otherwise. Hive 4 has taken calls away that pyiceberg 0.12 makes (``get_table``).
+
+    Options are the metastore's own, such as ``metastore_txn_timeout``, with ``_`` for each ``.``.
+    """
+
+    @property
+    def uri(self) -> str:
+        """Value for clients' ``uri``."""
+        return f"thrift://{self.host}:{self.port}"
+
+    def install(self) -> None:
+        """Fetch Java and the metastore, and make a database for it."""
+        ensure_java()
+        _database()
+
+    def _lay_out(self, data: Path) -> None:
+        shutil.copytree(_database(), data)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        options = {
+            "metastore.warehouse.dir": f"file://{self.datadir}/warehouse",
+            "metastore.expression.proxy": f"{_PACKAGE}.DefaultPartitionExpressionProxy",
+            "metastore.disallow.incompatible.col.type.changes": "false",
+            "metastore.task.threads.always": f"{_PACKAGE}.events.EventCleanerTask",
+            **{name.replace("_", "."): str(value) for name, value in self._options.items()},
+        }
+        command = _java(self.datadir, options, f"{_PACKAGE}.HiveMetaStore", "-p", str(self.port))
+        return spawn(command, self.errlog, cwd=self.datadir)
+
+    def _answers(self) -> bool:
+        from pyiceberg.catalog.hive import HiveCatalog
+        from thrift.Thrift import TException
+
+        try:
+            socket.create_connection((self.host, self.port), _SECONDS).close()
+            return bool(HiveCatalog("any", uri=self.uri).list_namespaces())
+        except (OSError, TException):
+            return False
+
+
+def _java(folder: Path, options: dict[str, str], name: str, *arguments: str) -> list[str | Path]:
+    """What runs a program of the metastore's."""
+    place = {"javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true"}
+    properties = "".join(
+        f"<property><name>{name}</name><value>{escape(value)}</value></property>"
+        for name, value in (place | options).items()
+    )
+    (folder / "metastore-site.xml").write_text(f"<configuration>{properties}</configuration>")
+    jars = Path(pyspark.__file__).parent / "jars"
+    hadoop = (jar for name in _HADOOP + _LOGGING for jar in sorted(jars.glob(f"{name}-[0-9]*.jar")))
+    classes = os.pathsep.join(map(str, (folder, *hadoop, _home() / "lib" / "*")))
+    return [ensure_java(), *_JVM, f"-Djava.io.tmpdir={folder}", "-cp", classes, name, *arguments]
+
+
+@cache
+def _home() -> Path:
+    """Return the folder of ``lib`` and ``scripts``: ``$CDCKIT_HIVE_HOME``, or downloaded."""
+    if home := os.environ.get(_HOME):
+        return Path(home)
+    (folder,) = cached(f"hive-metastore-{_VERSION}", _fetch).iterdir()
+    return folder
+
+
+def _fetch(folder: Path) -> None:
+    fetch_archive(_ARCHIVE, folder)
+    (home,) = folder.iterdir()
+    fetch_jars(_LACKING, home / "lib", alone=True)
+
+
+@cache
+def _database() -> Path:
+    """Return the folder of a database that has the metastore's tables, and nothing in them."""
+    return cached(f"hive-metastore-{_VERSION}-derby", _make_database)
+
+
+def _make_database(folder: Path) -> None:
+    tool = f"{_PACKAGE}.tools.MetastoreSchemaTool"
+    command = _java(folder, {}, tool, "-dbType", "derby", "-initSchema")
+    run(command, env={"METASTORE_HOME": str(_home())}, cwd=folder)
