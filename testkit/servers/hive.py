@@ -52,8 +52,9 @@ _SECONDS = 1.0
 class HiveMetastore(Server):
     """A metastore without the rest of Hive; the databases and tables that it knows lie in its folder.
 
-    It lets columns change as Iceberg's may, which it does not by default. It listens on all addresses, as Hive 3
-    cannot be told otherwise. Hive 4 has taken calls away that pyiceberg 0.12 makes (``get_table``).
+    It lets columns change as Iceberg's may, which it does not by default, and gives locks of the dead up after 15 s.
+    It listens on all addresses, as Hive 3 cannot be told otherwise. Hive 4 has taken calls away that pyiceberg 0.12
+    makes (``get_table``).
 
     Options are the metastore's own, such as ``metastore_txn_timeout``, with ``_`` for each ``.``.
     """
@@ -76,7 +77,10 @@ class HiveMetastore(Server):
             "metastore.warehouse.dir": f"file://{self.datadir}/warehouse",
             "metastore.expression.proxy": f"{_PACKAGE}.DefaultPartitionExpressionProxy",
             "metastore.disallow.incompatible.col.type.changes": "false",
-            "metastore.task.threads.always": f"{_PACKAGE}.events.EventCleanerTask",
+            "metastore.task.threads.always": f"{_PACKAGE}.txn.AcidHouseKeeperService",
+            "metastore.timedout.txn.reaper.start": "1s",
+            "metastore.timedout.txn.reaper.interval": "1s",
+            "metastore.txn.timeout": "15s",
             **{name.replace("_", "."): str(value) for name, value in self._options.items()},
         }
         command = _java(self.datadir, options, f"{_PACKAGE}.HiveMetaStore", "-p", str(self.port))

@@ -53,7 +53,7 @@ def test_a_mirror_equals_its_source_whatever_its_definition_becomes(hive: Shop) 
     with catalog._client as client:
         columns = client.get_table(hive.name, f"{hive.name}_{hive.name}_a").sd.cols
     assert [(column.name, column.type) for column in columns][:2] == [("id", "bigint"), ("word", "string")]
-    assert lake_of(hive).table("a").location().startswith(f"file://{hive.folder}/lake/")
+    assert lake_of(hive).table("a").location().startswith(f"file:{hive.folder}/lake/{hive.name}.db/")
 
 
 def test_a_changelog_has_each_change_once(hive: Shop) -> None:
@@ -70,7 +70,7 @@ def test_names_in_other_case_stay_as_they_are(hive: Shop) -> None:
     hive.run("INSERT INTO Upper VALUES (3, 3)")
     hive.deliver()
     hive.assert_equal(["Upper"])
-    assert lake_of(hive).table("Upper").schema().column_names == ["Id", "CamelCase"]
+    assert lake_of(hive).table("Upper").schema().column_names[:2] == ["Id", "CamelCase"]
 
 
 @pytest.mark.timeout(600)
@@ -160,9 +160,9 @@ def test_columns_that_a_metastore_does_not_let_change_are_told(hive: Shop) -> No
     strict = "metastore_disallow_incompatible_col_type_changes"
     with HiveMetastore().start(**{strict: "true"}) as own:
         kept = replace(hive, catalog=({"type": "hive", "uri": own.uri}, hive.name))
-        kept.run("CREATE TABLE t (id INT PRIMARY KEY, gone INT, v VARCHAR(9)); INSERT INTO t VALUES (1, 1, 'a')")
+        kept.run("CREATE TABLE t (id INT PRIMARY KEY, gone VARCHAR(9), v INT); INSERT INTO t VALUES (1, 'a', 1)")
         kept.deliver()
-        kept.run("ALTER TABLE t DROP COLUMN gone; INSERT INTO t VALUES (2, 'b')")
+        kept.run("ALTER TABLE t DROP COLUMN gone; INSERT INTO t VALUES (2, 2)")
         ended = kept.pipeline().run("--once")
         assert ended.code == 4 and "types incompatible with the existing columns" in ended.errors
         own.restart(**{strict: "false"})
