@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -53,7 +54,7 @@ class HiveMetastore(Server):
     """A metastore without the rest of Hive; the databases and tables that it knows lie in its folder.
 
     It lets columns change as Iceberg's may, which it does not by default, and gives locks of the dead up after 15 s.
-    It listens on all addresses, as Hive 3 cannot be told otherwise. Hive 4 has taken calls away that pyiceberg 0.12
+    Hive 4 has taken calls away that pyiceberg 0.12
     makes (``get_table``).
 
     Options are the metastore's own, such as ``metastore_txn_timeout``, with ``_`` for each ``.``.
@@ -83,8 +84,9 @@ class HiveMetastore(Server):
             "metastore.txn.timeout": "15s",
             **{name.replace("_", "."): str(value) for name, value in self._options.items()},
         }
-        command = _java(self.datadir, options, f"{_PACKAGE}.HiveMetaStore", "-p", str(self.port))
-        return spawn(command, self.errlog, cwd=self.datadir)
+        classes = _classes(self.datadir, options)
+        command = [sys.executable, "-m", "testkit.servers.hive_on_loopback", str(self.port), classes]
+        return spawn([*command, *_java_options(self.datadir)], self.errlog, cwd=self.datadir, env=_with_root())
 
     def _answers(self) -> bool:
         from pyiceberg.catalog.hive import HiveCatalog
@@ -97,8 +99,18 @@ class HiveMetastore(Server):
             return False
 
 
-def _java(folder: Path, options: dict[str, str], name: str, *arguments: str) -> list[str | Path]:
-    """What runs a program of the metastore's."""
+def _with_root() -> dict[str, str]:
+    """The environment of a program of this package."""
+    root = str(Path(__file__).parents[2])
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+
+
+def _java_options(folder: Path) -> list[str]:
+    return [*_JVM, f"-Djava.io.tmpdir={folder}"]
+
+
+def _classes(folder: Path, options: dict[str, str]) -> str:
+    """The class path of the metastore's programs, with their configuration, which is written."""
     place = {"javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true"}
     properties = "".join(
         f"<property><name>{name}</name><value>{escape(value)}</value></property>"
@@ -107,8 +119,7 @@ def _java(folder: Path, options: dict[str, str], name: str, *arguments: str) -> 
     (folder / "metastore-site.xml").write_text(f"<configuration>{properties}</configuration>")
     jars = Path(pyspark.__file__).parent / "jars"
     hadoop = (jar for name in _HADOOP + _LOGGING for jar in sorted(jars.glob(f"{name}-[0-9]*.jar")))
-    classes = os.pathsep.join(map(str, (folder, *hadoop, _home() / "lib" / "*")))
-    return [ensure_java(), *_JVM, f"-Djava.io.tmpdir={folder}", "-cp", classes, name, *arguments]
+    return os.pathsep.join(map(str, (folder, *hadoop, _home() / "lib" / "*")))
 
 
 @cache
@@ -134,5 +145,9 @@ def _database() -> Path:
 
 def _make_database(folder: Path) -> None:
     tool = f"{_PACKAGE}.tools.MetastoreSchemaTool"
-    command = _java(folder, {}, tool, "-dbType", "derby", "-initSchema")
-    run(command, env={"METASTORE_HOME": str(_home())}, cwd=folder)
+    options = (*_java_options(folder), "-cp", _classes(folder, {}))
+    run(
+        [ensure_java(), *options, tool, "-dbType", "derby", "-initSchema"],
+        env={"METASTORE_HOME": str(_home())},
+        cwd=folder,
+    )
