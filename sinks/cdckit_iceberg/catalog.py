@@ -11,6 +11,7 @@ from pyiceberg.catalog import Catalog, load_catalog
 from cdckit import ConfigError
 from cdckit_iceberg.config import IcebergConfig
 from cdckit_iceberg.faults import FAULTS, KINDS
+from cdckit_iceberg.hive import for_threads
 
 _BRIEF = frozenset({"pyiceberg.catalog.glue", "pyiceberg.catalog.hive"})
 """Catalogs that take comments of columns up to a length, and of Glue a line alone:
@@ -42,9 +43,14 @@ class LakeCatalog:
             place = self.config.warehouse
             properties["warehouse"] = f"file://{place}" if place.startswith("/") else place
         try:
-            return load_catalog(name, **properties)
+            catalog = load_catalog(name, **properties)
         except FAULTS as error:
             raise ConfigError(f"sink.catalog: {self.said(error)}") from None
+        return for_threads(catalog) if self._is_hive else catalog
+
+    @property
+    def _is_hive(self) -> bool:
+        return self.config.properties.get("type") == "hive"
 
     @property
     def tables(self) -> Catalog:
@@ -78,10 +84,15 @@ class LakeCatalog:
         if catalog.namespace_exists(level):
             return
         try:
-            catalog.create_namespace(level)
+            catalog.create_namespace(level, self._namespace_properties(catalog, level))
         except KINDS:
             if not catalog.namespace_exists(level):  # else another process was first
                 raise
+
+    def _namespace_properties(self, catalog: Catalog, level: tuple[str, ...]) -> dict[str, str]:
+        """Of a new one: Hive's metastore puts it into a folder of its own unless it is told of another."""
+        warehouse = catalog.properties.get("warehouse")
+        return {"location": f"{warehouse.rstrip('/')}/{'.'.join(level)}.db"} if warehouse and self._is_hive else {}
 
     def shows(self, error: BaseException | None) -> bool:
         """Whether neither an error nor what it came of says a secret."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 
 import pyarrow as pa
@@ -65,8 +65,12 @@ _CLIENTS = {
 """The errors of what reaches catalogs: databases, Glue, Hive."""
 
 
-def _installed() -> Iterator[type[Exception]]:
-    for name, errors in _CLIENTS.items():
+_LINES = {"thrift.transport.TTransport": ("TTransportException",)}
+"""Those that are said of the line alone: a metastore is away, or has hung up."""
+
+
+def _installed(clients: Mapping[str, Iterable[str]]) -> Iterator[type[Exception]]:
+    for name, errors in clients.items():
         try:
             module = import_module(name)
         except ImportError:
@@ -74,7 +78,8 @@ def _installed() -> Iterator[type[Exception]]:
         yield from (getattr(module, error) for error in errors)
 
 
-KINDS: tuple[type[Exception], ...] = (*_PASSING, *_OTHERS, *_installed())
+_PASSES: tuple[type[Exception], ...] = (*_PASSING, *_installed(_LINES))
+KINDS: tuple[type[Exception], ...] = (*_PASSING, *_OTHERS, *_installed(_CLIENTS))
 """The errors that are told as a sink's; those of networks and files are the system's (`OSError`)."""
 FAULTS: tuple[type[Exception], ...] = (*KINDS, OSError, ImportError)
 """Those, and what is missing or away."""
@@ -82,7 +87,7 @@ FAULTS: tuple[type[Exception], ...] = (*KINDS, OSError, ImportError)
 
 def passes(error: Exception) -> bool:
     """Whether the same work, done once more, may succeed: somebody else has committed first, for one."""
-    return isinstance(error, _PASSING) or _AWAY.search(str(error)) is not None
+    return isinstance(error, _PASSES) or _AWAY.search(str(error)) is not None
 
 
 def refuses_rows(error: Exception) -> bool:

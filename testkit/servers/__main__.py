@@ -11,6 +11,7 @@ from testkit.servers.connect import ConnectWorker
 from testkit.servers.delta import ensure_delta
 from testkit.servers.downstream import ensure_downstream
 from testkit.servers.errors import ServerUnavailableError
+from testkit.servers.hive import HiveMetastore
 from testkit.servers.java import ensure_java
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.linters import hadolint
@@ -39,6 +40,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "hadolint": hadolint,
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
+    "hive": lambda: HiveMetastore().install(),
     "spark-connect": lambda: SparkConnect().install(),
     "downstream": ensure_downstream,
     "chromium": ensure_chromium,

@@ -28,6 +28,7 @@ _POM = """\
 """
 _DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
 _CLASSIFIER = "<classifier>{}</classifier>"
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 
 
 @cache
@@ -59,8 +60,13 @@ def java_version(java: Path) -> int:
     return int(found.group(1)) if found else 0
 
 
-def fetch_jars(artifacts: Iterable[str], folder: Path) -> None:
+def fetch_jars(artifacts: Iterable[str], folder: Path, *, alone: bool = False) -> None:
     """Copy ``artifacts`` (``group:artifact:version[:classifier]``) of Maven Central and what they need into ``folder``.
+
+    Args:
+        artifacts: what is copied.
+        folder: is there already.
+        alone: whether what they need is left out.
 
     Raises:
         ServerUnavailableError: Maven is missing and cannot be installed here.
@@ -68,7 +74,7 @@ def fetch_jars(artifacts: Iterable[str], folder: Path) -> None:
     ensure_java()
     maven = ensure_program("mvn", "maven")
     pom = folder / "pom.xml"
-    dependencies = "\n".join(map(_dependency, artifacts))
+    dependencies = "\n".join(_dependency(artifact, _ALONE if alone else "") for artifact in artifacts)
     pom.write_text(_POM.format(dependencies=dependencies))
     options = ["--batch-mode", "--quiet", "--file", str(pom)]
     run(
@@ -83,9 +89,9 @@ def fetch_jars(artifacts: Iterable[str], folder: Path) -> None:
     pom.unlink()
 
 
-def _dependency(artifact: str) -> str:
+def _dependency(artifact: str, others: str) -> str:
     group, name, version, *classifier = artifact.split(":")
-    return _DEPENDENCY.format(group, name, version, "".join(map(_CLASSIFIER.format, classifier)))
+    return _DEPENDENCY.format(group, name, version, "".join(map(_CLASSIFIER.format, classifier)) + others)
 
 
 def fetch_archive(artifact: str, folder: Path) -> None:

@@ -16,6 +16,7 @@ from histories.sinks import (
     DeltaVersions,
     IcebergChangelog,
     IcebergMirror,
+    IcebergTables,
     IcebergVersions,
     LoggedRows,
     MirroredRows,
@@ -36,6 +37,7 @@ class Shop:
         mode: what the tables are.
         format: the sink that keeps them.
         sink: the sink's options besides.
+        catalog: another catalog than a file of SQLite, of Iceberg's tables, and the namespace there.
     """
 
     server: SQLServer
@@ -44,6 +46,7 @@ class Shop:
     mode: str = "mirror"
     format: str = "delta"
     sink: Mapping[str, Any] = field(default_factory=dict)
+    catalog: tuple[Mapping[str, str], str] | None = None
 
     def with_sink(self, mode: str, options: Mapping[str, Any]) -> Shop:
         """The same database in other tables."""
@@ -108,6 +111,12 @@ class Shop:
     @property
     def lake(self) -> MirroredRows | LoggedRows:
         """What reads the tables."""
+        lake = self._lake()
+        if self.catalog is not None and isinstance(lake, IcebergTables):
+            lake.named, lake.namespace = self.catalog
+        return lake
+
+    def _lake(self) -> MirroredRows | LoggedRows:
         place = self.folder, self.name, self.name
         if self.mode == "history":
             return IcebergVersions(*place) if self.format == "iceberg" else DeltaVersions(*place)

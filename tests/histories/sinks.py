@@ -237,10 +237,11 @@ class DeltaTables(Folders):
 
 
 class IcebergTables(Tables):
-    """Tables that the direct runner keeps in a catalog, which is a SQLite file."""
+    """Tables that the direct runner keeps in a catalog, which is a SQLite file unless another is named."""
 
     kind: ClassVar[str] = "iceberg"
-    namespace: ClassVar[str] = "lake"
+    namespace = "lake"
+    named: Mapping[str, str] | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -252,6 +253,8 @@ class IcebergTables(Tables):
     @property
     def properties(self) -> dict[str, str]:
         """The catalog's."""
+        if self.named is not None:
+            return dict(self.named)
         return {"type": "sql", "uri": f"sqlite:///{self.folder.parent / 'catalog.db'}"}
 
     @property
@@ -269,7 +272,8 @@ class IcebergTables(Tables):
         if not catalog.namespace_exists(self.namespace):
             return set()
         tables = (catalog.load_table(one) for one in catalog.list_tables(self.namespace) if one[-1][-9:] != "__changes")
-        return {table.properties["cdckit.topic"].removeprefix(f"{self.topics}.") for table in tables}
+        topics = [table.properties["cdckit.topic"] for table in tables]
+        return {topic.removeprefix(f"{self.topics}.") for topic in topics if topic.startswith(f"{self.topics}.")}
 
     def found(self, table: str) -> list[dict[str, Any]]:
         """By pyiceberg."""
