@@ -57,7 +57,7 @@ class Mark:
     def loads(cls, text: str) -> Mark:
         """The mark of a packet's text."""
         found = json.loads(text)
-        layout, change, comments = found["layout"], found["change"], found.pop("comments")
+        layout, change, comments = found["layout"], found["change"], found.pop("comments", None)
         return cls(
             **{
                 **found,
