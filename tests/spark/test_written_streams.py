@@ -139,23 +139,25 @@ def test_variables_keep_secrets_out_of_what_spark_shows(
     session: SparkSession, kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
 ) -> None:
     script.change("c", {"id": 1, "name": "n"}, table=unique_name)
-    before = len(_shown(session))
+    before = max(_shown(session), default=-1)
     frame = read(session, script, tmp_path / "state")
     query = write(frame, kafka_broker, tmp_path / "checkpoint", **{"sink.kafka.sasl.password": "${PATH}"})
-    shown = [*_shown(session)[before:], str(query.recentProgress)]
+    told = (text for number, text in _shown(session).items() if number > before)
+    shown = [*told, str(query.recentProgress)]
     assert len(shown) > 1
     assert [text for text in shown if os.environ["PATH"] in text] == []
 
 
-def _shown(session: SparkSession) -> list[str]:
-    """What the UI shows of executions."""
+def _shown(session: SparkSession) -> dict[int, str]:
+    """What the UI shows of executions, by their numbers; it forgets the oldest ones."""
     store: Any = session._jsparkSession.sharedState().statusStore()
     found = store.executionsList()
-    return [
-        f"{found.apply(at).description()} {found.apply(at).details()} {found.apply(at).physicalPlanDescription()}"
-        f" {found.apply(at).modifiedConfigs().toString()}"
-        for at in range(found.size())
-    ]
+    executions = [found.apply(at) for at in range(found.size())]
+    return {
+        one.executionId(): f"{one.description()} {one.details()} {one.physicalPlanDescription()}"
+        f" {one.modifiedConfigs().toString()}"
+        for one in executions
+    }
 
 
 def test_the_examples_of_the_docs(

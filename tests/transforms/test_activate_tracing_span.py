@@ -33,10 +33,13 @@ OF_SOURCE = {"db.type": "mysql", "db.cdc-name": "s", "db.instance": "shop", "db.
 
 @pytest.fixture(scope="session")
 def exporter() -> InMemorySpanExporter:
+    """Of the process's own provider, which a pipeline that an earlier test ran here may have set: it stays."""
     made = InMemorySpanExporter()
-    provider = TracerProvider()
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):
+        trace.set_tracer_provider(TracerProvider())
+    provider = trace.get_tracer_provider()
+    assert isinstance(provider, TracerProvider)
     provider.add_span_processor(SimpleSpanProcessor(made))
-    trace.set_tracer_provider(provider)
     return made
 
 
