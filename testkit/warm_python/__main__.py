@@ -12,21 +12,29 @@ from pathlib import Path
 
 from testkit.warm_python.children import Children
 
-_MODULES = (
+_SPARKS = (
     "pyspark.worker",
     "pyspark.sql.streaming.python_streaming_source_runner",
     "pyspark.sql.worker.create_data_source",
     "pyspark.sql.worker.lookup_data_sources",
     "pyspark.sql.worker.plan_data_source_read",
-    "pyspark.daemon",
-    "pyarrow.compute",
+)
+"""Of which a release of Spark may lack some."""
+_OWN = (
     "cdckit.engine.spark.datasource",
+    "cdckit.engine.spark.ledger_inbox",
+    "cdckit.engine.spark.pipeline_options",
     "cdckit.engine.spark.worker",
-    "cdckit_mysql.plugin",
-    "cdckit_mongodb.plugin",
-    "cdckit_spark.plugin",
-    "cdckit_kafka.plugin",
-    "cdckit_transforms",
+    "cdckit.engine.spark.writer_delivery",
+    "cdckit.engine.builtin",
+    "cdckit.engine.ledger.keeper",
+    "cdckit.engine.serializers.avro.serializer",
+    "cdckit.engine.serializers.json",
+    "cdckit_kafka.sink",
+    "cdckit_mongodb.source",
+    "cdckit_mysql.source",
+    "cdckit_spark.sink",
+    "cdckit_transforms.plugin",
 )
 
 
@@ -39,14 +47,16 @@ def main(listener: int) -> None:
 
 
 def warm_up() -> None:
-    """Imports; a release of Spark may lack a module.
+    """Imports.
 
     Raises:
         RuntimeError: an import has started a thread.
     """
-    for module in _MODULES:
+    for module in _SPARKS:
         with suppress(ModuleNotFoundError):
             importlib.import_module(module)
+    for module in _OWN:
+        importlib.import_module(module)
     _read_archives()
     threads = [*Path("/proc/self/task").iterdir()]
     if len(threads) > 1:

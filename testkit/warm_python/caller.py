@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REFUSED = "refused"
-AT_START = (
+_AT_START = (
     "LANG",
     "LC_ALL",
     "PYTHONDEVMODE",
@@ -64,7 +64,7 @@ class Caller:
         """Whether a fork of this process can do what Python, newly started, would do for it."""
         return (
             self.arguments[:1] == ["-m"]
-            and all(self.environment.get(name) in (None, os.environ.get(name)) for name in AT_START)
+            and all(self.environment.get(name) in (None, os.environ.get(name)) for name in _AT_START)
             and all(map(_opens_again, self._files()))
             and not any(map(_has_other_copy, self._path()))
         )

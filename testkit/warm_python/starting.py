@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from testkit.servers.process import spawn
 from testkit.servers.workspace import new_folder
-from testkit.warm_python.caller import AT_START, REFUSED
+from testkit.warm_python.caller import REFUSED
 
 _SCRIPT = """\
 #!{bash}
@@ -23,6 +22,13 @@ if {{ exec 9<>/dev/tcp/127.0.0.1/{port}; }} 2>/dev/null; then
 fi
 exec {python} "$@"
 """
+_ONE_THREAD = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "_RJEM_MALLOC_CONF": "background_thread:false",
+}
+"""What numpy, Arrow and delta-rs start otherwise when they are imported: a fork has no threads but one, and what others
+have locked stays so."""
 
 
 @cache
@@ -34,16 +40,11 @@ def warm_python() -> Path:
     """
     folder = new_folder("warm-python")
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
-        variables = {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "YES", **_ONE_THREAD}
-        kept = {name: value for name, value in os.environ.items() if name in AT_START}
+        variables = {"PYTHONPATH": "", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "YES", **_ONE_THREAD}
         command = [sys.executable, "-P", "-m", "testkit.warm_python", str(listener.fileno())]
-        spawn(command, folder / "log", env={**kept, **variables, "PYTHONPATH": ""}, kept=(listener.fileno(),))
+        spawn(command, folder / "log", env=variables, kept=(listener.fileno(),))
         port = listener.getsockname()[1]
     script = folder / "python"
     script.write_text(_SCRIPT.format(bash=shutil.which("bash"), port=port, refused=REFUSED, python=sys.executable))
     script.chmod(0o755)
     return script
-
-
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
-"""What numpy and Arrow start otherwise when they are imported: a thread is lost in a fork, with what it has locked."""
