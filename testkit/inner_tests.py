@@ -25,4 +25,5 @@ def played(folder: Path, conftest: str, tests: str, *arguments: str) -> tuple[di
     variables = {**own, "PYTHONPATH": f"{_ROOT}{os.pathsep}{_ROOT / 'tests'}"}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments, "-v", str(folder)]
     out = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False).stdout
-    return dict(line.split("::")[1].split()[:2] for line in out.splitlines() if line.startswith("test_it.py::")), out
+    told = (line.split("::")[1].split() for line in out.splitlines() if line.startswith("test_it.py::"))
+    return {words[0]: words[1] for words in told if len(words) > 1}, out  # xdist tells of a test before it has begun

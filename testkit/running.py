@@ -12,19 +12,25 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from cdckit.api.record import Offset
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 from testkit.servers.process import bound_to_parent
+from testkit.started import STARTED
 from testkit.states import offset_in
 
 USER = "reader"
 PASSWORD = "Zq8-never-shown-41"
 """What no pipeline may ever show."""
 _SECONDS = 120.0
+_FAILED = range(1, 128)
+"""Exit codes of errors; those of a process that was killed are negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,8 @@ class Pipeline:
         """
         command = [sys.executable, "-m", "cdckit", "run", str(self.written()), *arguments]
         logs = self.folder / "stderr.log", self.folder / "stdout.log"
+        output = Path(self.sink["path"]) if self.sink.get("type") == "file" else None
+        start = STARTED.note(self.state, lambda: self.resolved(*arguments), output)
         with logs[0].open("wb") as errors, logs[1].open("wb") as out:
             process = subprocess.Popen(
                 command,
@@ -99,7 +107,17 @@ class Pipeline:
                 if process.poll() is None:
                     process.kill()
                     process.wait()
+                start.end(failed=process.returncode in _FAILED)
         self.assert_secret()
+
+    def resolved(self, *arguments: str) -> ResolvedPipeline:
+        """The pipeline as `cdc run` takes it with these arguments."""
+        given = dict[str, list[str]]()
+        for name, value in pairwise(arguments):
+            given.setdefault(name, []).append(value)
+        runner, sink = (given.get(name, [None])[-1] for name in ("--runner", "--sink"))
+        variables = {**os.environ, **self.variables}
+        return load_pipeline(self.written(), given.get("--set", ()), runner=runner, sink=sink, environment=variables)
 
     def offset(self) -> Offset | None:
         """The saved offset, as `cdc offsets show` prints it."""

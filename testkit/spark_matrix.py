@@ -23,6 +23,7 @@ CORE = (
     "tests/spark/test_runner.py",
     "tests/spark/test_exactly_once.py",
     "tests/spark/test_data_source.py",
+    "tests/spark/test_written_streams.py",
     "tests/spark/test_tables.py",
     "tests/spark/test_key_changes.py",
     "tests/spark/test_evolution.py",

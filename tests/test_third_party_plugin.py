@@ -262,6 +262,7 @@ def test_another_pipelines_state_is_refused_in_a_third_partys_store_too(stored: 
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 def test_spark_goes_on_without_its_checkpoint_from_what_a_third_partys_store_keeps(stored: Project) -> None:
     command = stored.command("run", "pipeline.yaml", "--runner", "spark", "--set", "idle.wait.ms=100")
     stored.write({"id": 1, "name": "Ann"})
@@ -360,7 +361,7 @@ def _change_orders(project: Project) -> None:
 CHANGED = [("u", 3, "Wien"), ("d", 4, None), ("c", 77, "Linz")]
 
 
-@pytest.mark.parametrize("runner", ["direct", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize("runner", ["direct", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.nightly])])
 def test_a_database_source_has_a_snapshot_and_a_log_on_either_runner(shop: Project, runner: str) -> None:
     with subprocess.Popen(
         shop.command("run", "pipeline.yaml", "--runner", runner, "--set", "idle.wait.ms=100"),

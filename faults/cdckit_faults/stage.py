@@ -25,6 +25,8 @@ from testkit.writers import ShopWriter
 PATIENCE = 60.0
 """How many seconds a pipeline may take to come to the end of the log, on a busy machine."""
 _NAP = 0.03
+_LOG = 2000
+"""So many characters of its log are shown where changes are lost."""
 _ROWS = 300
 """So many rows are there before the pipeline."""
 _PAUSE = 0.03
@@ -241,6 +243,8 @@ class Stage:
                 raise BrokenPromiseError(
                     Verdict.STUCK, f"nothing came for {self._patience:.0f} s, until it was started again"
                 )
+        # The next fault may play with another pipeline: what this one has said is gone by then.
+        self.notes.append(f"its log ends:\n{self.driver.log[-_LOG:]}")
 
 
 def _codes(codes: frozenset[int]) -> str:

@@ -7,9 +7,11 @@ tries of one: what is there is not written again. Whatever delta-rs cannot, Spar
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 
@@ -20,7 +22,9 @@ from cdckit.tables.evolution import Evolution
 from cdckit.tables.lake import rows as light_rows
 from cdckit.tables.lake.arrow_types import arrow_schema
 from cdckit.tables.lake.mirror import Mirror
-from cdckit.tables.segments import Emptied
+from cdckit.tables.lake.rows import Held, Part
+from cdckit.tables.layout import POSITION
+from cdckit.tables.segments import Emptied, Segment
 from cdckit.tables.target import BatchId
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.rows import TableRows
@@ -59,7 +63,7 @@ class DriverWriter:
     def takes(self, rows: TableRows) -> bool:
         """Whether there are few rows, whose old values need not be looked up."""
         few = rows.count <= self._config.small_batch_rows and rows.packed_bytes <= PACKED_BYTES
-        return few and not rows.cut and not any(head.layout.moved for head in rows.headings)
+        return few and not any(head.layout.moved for head in rows.headings)
 
     def append(self, table: Table, rows: TableRows, batch: BatchId) -> bool:
         """Adds rows to a changelog; gives whether that is done, or Spark is to do it."""
@@ -70,12 +74,13 @@ class DriverWriter:
 
         return self._written(table, rows, batch, write)
 
-    def merge(self, table: Table, rows: TableRows, gone: Emptied, batch: BatchId) -> bool:
-        """Brings a mirror to the state behind a batch; gives whether that is done, or Spark is to do it."""
+    def merge(self, table: Table, rows: TableRows, part: Segment, gone: Emptied, batch: BatchId) -> bool:
+        """Brings a mirror to the state behind a part of a batch; gives whether that is done, or Spark is to do it."""
 
         def write(target: DeltaTarget) -> None:
             text = self._config.unavailable_value_placeholder
-            Mirror(target, table.columns, batch, text, table.fitting).write(light_rows.TableRows(rows.held or ()), gone)
+            held = list(_within(rows.held or (), part))
+            Mirror(target, table.columns, batch, text, table.fitting).write(light_rows.TableRows(held), gone)
 
         return not table.rebuilt and self._written(table, rows, batch, write, self._largest(rows))
 
@@ -108,6 +113,21 @@ class DriverWriter:
                 shared.leave_to_spark(reason(error))
             return False
         return True
+
+
+def _within(parts: Iterable[Part], segment: Segment) -> Iterator[Part]:
+    """The rows of a segment."""
+    if segment.whole:
+        yield from parts
+        return
+    for part in parts:
+        for rows in part.batches:
+            positions = rows.column(POSITION)
+            here = pc.greater(positions, segment.after)
+            if segment.until is not None:
+                here = pc.and_(here, pc.less_equal(positions, segment.until))
+            if (left := rows.filter(here)).num_rows:
+                yield replace(part, batches=Held(left))
 
 
 def driver_writer(session: SparkSession, config: LakeConfig) -> DriverWriter | None:

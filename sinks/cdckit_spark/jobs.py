@@ -93,6 +93,7 @@ def _write(
     application: str | None,
     options: Mapping[str, str],
 ) -> int:
+    _require_classic(mode, rows)
     place, topic = _place(table)
     columns = _columns(rows)
     packets = OwnPackets(mode, topic, _source(rows), columns, _key(mode, rows, key), _placeholder(options))
@@ -149,6 +150,21 @@ def _place(table: str) -> tuple[dict[str, str], str]:
             number="CDC2201",
         )
     return place, name
+
+
+def _require_classic(mode: Mode, rows: DataFrame) -> None:
+    """Looks whether the rows are of this process's own session.
+
+    Raises:
+        ConfigError: they are a server's, by Spark Connect.
+    """
+    if type(rows).__module__.startswith("pyspark.sql.connect."):
+        raise ConfigError(
+            f"{mode}: rows of Spark Connect cannot be written into tables from here, which the driver's own JVM does: "
+            "run the job by spark-submit with a session of its own, let a pipeline keep the table (sink 'spark', cdc "
+            "run), or write messages by writeStream.format('cdckit')",
+            number="CDC2402",
+        )
 
 
 def _query(rows: DataFrame) -> tuple[str, str]:

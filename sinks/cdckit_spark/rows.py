@@ -23,6 +23,9 @@ from cdckit.tables.target import Columns, quoted
 from cdckit.tables.types import column_type
 from cdckit_spark.release import arrow_schema
 
+_UNCUT = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
+"""All rows that a snapshot reads of a table lie between these."""
+
 
 class Heading(NamedTuple):
     """What packets of one layout, and of one lane, say of themselves.
@@ -92,7 +95,7 @@ class TableRows:
     @property
     def cut(self) -> bool:
         """Whether marks may cut the rows into segments."""
-        return any(mark.kind is not MarkKind.SNAPSHOT_BEGIN for mark in self.marks)
+        return any(mark.kind not in _UNCUT for mark in self.marks)
 
     @property
     def layouts(self) -> list[tuple[str, Layout]]:

@@ -1,6 +1,7 @@
 """A Delta table that both write: Spark, and the driver itself by delta-rs, which needs no job for a few rows.
 
-What is read of a table, made or noted goes by delta-rs where it can; columns are altered by Spark alone.
+What is read of a table, made, noted or added to its columns goes by delta-rs where it can; any other alteration is
+Spark's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from cdckit.tables.delta import target as by_delta_rs
 from cdckit.tables.delta.features import keeps_features, left_to_spark
 from cdckit.tables.target import BatchId, Columns
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.targets import DeltaTarget, needs_mapping
+from cdckit_spark.targets import DeltaTarget, features_of, needs_mapping
 
 log = logging.getLogger("cdckit.spark")
 
@@ -33,6 +34,7 @@ class SharedTarget(DeltaTarget):
     def __init__(self, session: SparkSession, config: LakeConfig, topic: str, place: str) -> None:
         super().__init__(session, config, topic)
         self._light = by_delta_rs.DeltaTarget(place, {}, topic)
+        self._largest = config.small_table_bytes
         self._current = False
         self._left = False
 
@@ -76,6 +78,17 @@ class SharedTarget(DeltaTarget):
             super().create(columns, notes)
         else:
             found.create(columns, notes)
+
+    def add_columns(self, columns: Columns) -> None:
+        """Adds columns at the end; earlier rows have null there."""
+        if (found := self.light()) is None or features_of(columns) or not keeps_features(found.table):
+            super().add_columns(columns)
+        else:
+            found.add_columns(columns)
+
+    def fill(self, name: str, text: str) -> bool:
+        """Gives the rows of a small table a value in a column."""
+        return (found := self.light()) is not None and found.bytes <= self._largest and found.fill(name, text)
 
     def _properties(self) -> dict[str, str]:
         found = self.light()

@@ -276,7 +276,7 @@ class LakeSink(SparkTableSink):
     ) -> None:
         target = table.target
         assert isinstance(target, DeltaTarget)
-        if part.whole and self._driver is not None and self._driver.merge(table, rows, gone, once):
+        if self._driver is not None and self._driver.merge(table, rows, part, gone, once):
             return
         text = self.config.unavailable_value_placeholder
         mirror = Mirror(target, table.columns, once, text, table.fitting, rebuilt=table.rebuilt)

@@ -59,7 +59,7 @@ class DeltaTarget(SparkTarget):
         builder = builder.location(self.path) if self.path else builder.tableName(self.name or "")
         for name, kind in columns.items():
             builder = builder.addColumn(name, kind)
-        properties = _features(columns) | {
+        properties = features_of(columns) | {
             f"cdckit.{name}": text for name, text in {TOPIC: self.topic, **notes}.items()
         }
         for key, value in properties.items():
@@ -80,7 +80,7 @@ class DeltaTarget(SparkTarget):
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""
-        features = _features(columns)
+        features = features_of(columns)
         if features:
             self._set_properties(features)
         added = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
@@ -88,7 +88,7 @@ class DeltaTarget(SparkTarget):
 
     def widen(self, columns: Columns) -> None:
         """Gives columns a wider type, by Delta's type widening: no file is written anew."""
-        self._set_properties({"delta.enableTypeWidening": "true"} | _features(columns))
+        self._set_properties({"delta.enableTypeWidening": "true"} | features_of(columns))
         for name, kind in columns.items():
             self.session.sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(name)} TYPE {kind}")
 
@@ -139,7 +139,7 @@ class DeltaTarget(SparkTarget):
 
     def replace(self, rows: DataFrame, batch: BatchId, *, columns: bool = False) -> None:
         """Puts rows, and perhaps their columns, in the place of all others, in one commit."""
-        if columns and (features := _features(_types_of(rows.schema))):
+        if columns and (features := features_of(_types_of(rows.schema))):
             self._set_properties(features)
         self._write(rows, "overwrite", batch, columns=columns)
 
@@ -268,7 +268,7 @@ def _types_of(schema: StructType) -> Columns:
     return {field.name: field.dataType.simpleString() for field in schema.fields}
 
 
-def _features(columns: Columns) -> dict[str, str]:
+def features_of(columns: Columns) -> dict[str, str]:
     """The properties that a Delta table needs for columns like these."""
     features = {}
     if any("timestamp_ntz" in kind for kind in columns.values()):

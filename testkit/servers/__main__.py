@@ -22,6 +22,7 @@ from testkit.servers.object_store import ObjectStore
 from testkit.servers.prometheus import programs
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
+from testkit.servers.spark_connect import SparkConnect
 
 _INSTALLERS: dict[str, Callable[[], object]] = {
     "java": ensure_java,
@@ -38,6 +39,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "hadolint": hadolint,
     "s3": lambda: ObjectStore().install(),
     "delta": ensure_delta,
+    "spark-connect": lambda: SparkConnect().install(),
     "downstream": ensure_downstream,
     "chromium": ensure_chromium,
 }

@@ -23,6 +23,7 @@ from cdckit.api.schema import (
     struct_schema,
 )  # fmt: skip
 from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.engine.ledger.layouts import message_layouts
 from cdckit.engine.ledger.ledger import form_of
 from cdckit.engine.ledger.row_form import digest
 from cdckit.engine.ledger.sums import Sums
@@ -87,6 +88,14 @@ def hashes(schema: Schema, value: Any, *, template: bool) -> tuple[bytes, bytes]
 def test_rows_have_the_hashes_that_they_had(schema: Schema, value: Any, known: str, *, template: bool) -> None:
     before, after = hashes(schema, value, template=template)
     assert (before.hex(), after.hex()) == (known, known)
+
+
+@pytest.mark.parametrize(("schema", "value", "known"), [one[1:] for one in KNOWN], ids=[one[0] for one in KNOWN])
+def test_rows_that_are_taken_from_records_have_the_same(schema: Schema, value: Any, known: str) -> None:
+    row, key = struct_schema("s.d.t.Value", {"id": INT32, "it": schema}), struct_schema("s.d.t.Key", {"id": INT32})
+    held = Struct.of(schema, value) if schema.type == "struct" else value
+    layout = message_layouts()(row, key)
+    assert [one.hex() for one in layout.hashes([Struct(row, (1, held))], layout.form.columns)] == [known]
 
 
 def test_sums_that_were_kept_go_on() -> None:

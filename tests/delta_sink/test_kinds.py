@@ -111,6 +111,7 @@ def _columns(pipeline: Played, table: str) -> set[str]:
 UNTOLD_TO_CHANGELOGS = {"rekeyed", *UNTOLD} - {"retyped", "rounded"}
 
 
+@pytest.mark.unequal("older rows of a changelog do not have what a column has since")
 @pytest.mark.parametrize("evolution", ["evolve", "exception"])
 def test_a_changelog_follows_or_is_told_to(played: NewPlayed, evolution: EvolutionMode) -> None:
     """It keeps what older rows have; what empties a table is a row, and what the log does not tell is read anew."""
@@ -139,9 +140,11 @@ def _last(pipeline: Played, table: str) -> str:
     return str(max(told, key=lambda row: row["__position"])["__op"])
 
 
+FOLLOWED_IN_PART = pytest.mark.unequal("what cannot be followed leaves rows as they were")
 KEPT_BY_TRY = {"retyped", "rounded", "moved_away", "swapped", "swapped_two", "partitioned"}
 
 
+@FOLLOWED_IN_PART
 def test_nothing_stops_what_only_tries(played: NewPlayed) -> None:
     """What cannot be followed leaves rows as they were; what has no place is null."""
     pipeline = played("try_evolve")
@@ -151,6 +154,7 @@ def test_nothing_stops_what_only_tries(played: NewPlayed) -> None:
     assert pipeline.found("moved_away") == [(1, 10, "one"), (4, 4, "four")]
 
 
+@FOLLOWED_IN_PART
 def test_nothing_is_lost_where_it_is_lenient(played: NewPlayed) -> None:
     pipeline = played("lenient")
     assert pipeline.play() == set()
@@ -187,6 +191,7 @@ IGNORED = {
 """What tables come to whose kind is left out."""
 
 
+@FOLLOWED_IN_PART
 def test_columns_stay_where_changes_are_ignored(played: NewPlayed) -> None:
     pipeline = played("ignore")
     assert pipeline.play() == set()
@@ -221,6 +226,7 @@ def _choices() -> Iterator[Any]:
         )
 
 
+@FOLLOWED_IN_PART
 @pytest.mark.parametrize(("mode", "way", "half"), list(_choices()))
 def test_kinds_that_are_left_out_leave_the_tables(
     played: NewPlayed, mode: EvolutionMode, way: str, half: set[ChangeKind]

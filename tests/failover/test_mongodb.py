@@ -105,7 +105,9 @@ class _Work:
 
 @pytest.mark.spark
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("kind", ["direct-file", pytest.param("spark-file", marks=pytest.mark.nightly), "spark-mirror"])
+@pytest.mark.parametrize(
+    "kind", ["direct-file", *(pytest.param(kind, marks=pytest.mark.nightly) for kind in ("spark-file", "spark-mirror"))]
+)
 def test_the_sink_equals_the_collection_after_elections(
     replica_set: MongoReplicaSet,
     kind: str,

@@ -7,32 +7,35 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from histories.generator import KINDS
+from histories.failovers import failing_servers, take_over
+from histories.generator import KINDS, SMALL_STEPS
+from histories.playing import FailOver
 from histories.series import SINKS, Series
 from histories.steps import read
 from testkit.running import create_reader
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
-from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
+from testkit.spark_java import archive_classes
 
 
 def main() -> int:
     """Plays what the arguments say; 1 where a history fails."""
     arguments = _parser().parse_args()
-    failed = 0
+    failed, seeds = 0, _seeds(arguments)
     with ExitStack() as stack:
         series = _series(arguments, stack)
         if arguments.replay:
             report = series.report_of(read(arguments.replay.read_text(encoding="utf-8")), str(arguments.replay))
             print(report or "nothing goes wrong")
             return int(bool(report))
-        for seed in range(arguments.first, arguments.first + arguments.count):
+        for seed in seeds:
             began = time.monotonic()
             report = series.report(seed)
             failed += bool(report)
@@ -40,7 +43,7 @@ def main() -> int:
             print(f"seed {seed}: {verdict}, {series.told}", flush=True)
             if report:
                 print(report, flush=True)
-    print(f"{arguments.count - failed} of {arguments.count} histories passed")
+    print(f"{len(seeds) - failed} of {len(seeds)} histories passed")
     return int(bool(failed))
 
 
@@ -50,19 +53,32 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--server", choices=("mysql", "mariadb"), default="mysql")
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--count", type=int, default=10, help="how many seeds")
+    parser.add_argument("--seeds", help="other seeds than so many in a row, like 48,56,60-63")
+    parser.add_argument("--failovers", action="store_true", help="of MySQL: small histories in which the primary dies")
     parser.add_argument("--only", help="kinds of steps beside rows, with commas between, though they are switched off")
     parser.add_argument("--replay", type=Path, help="a file of steps, as a failure shows them")
     parser.add_argument("--steps", type=int, help="small histories of so many steps")
+    parser.add_argument(
+        "--compiled",
+        action="store_true",
+        help="on Spark, have code written for expressions, as for users",
+    )
     parser.add_argument(
         "--shrink", type=float, default=120, help="for how many seconds a shorter history is looked for"
     )
     return parser
 
 
+def _seeds(arguments: argparse.Namespace) -> list[int]:
+    if not arguments.seeds:
+        return list(range(arguments.first, arguments.first + arguments.count))
+    ends = (part.partition("-") for part in arguments.seeds.split(","))
+    return [seed for first, _, last in ends for seed in range(int(first), int(last or first) + 1)]
+
+
 def _series(arguments: argparse.Namespace, stack: ExitStack) -> Series:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="histories-")))
-    server = stack.enter_context(MySQLServer() if arguments.server == "mysql" else MariaDBServer())
-    create_reader(server, *CAPTURE_PRIVILEGES, *SIGNAL_PRIVILEGES)
+    server, fail_over = _server(arguments, stack)
     only = arguments.only
     kinds = None if only is None else {"rows", "transaction", *filter(None, only.split(","))}
     if kinds and not kinds <= KINDS:
@@ -75,12 +91,24 @@ def _series(arguments: argparse.Namespace, stack: ExitStack) -> Series:
     @cache
     def session() -> SparkSession:
         from cdckit.engine.spark.session import start_session
-        from spark.conftest import FAST_JVM
+        from spark.conftest import FAST_JVM, INTERPRETED
 
+        archive_classes()
         settings = {"spark.master": "local[2]", **FAST_JVM, "spark.sql.warehouse.dir": str(folder / "warehouse")}
-        return start_session("histories", settings, delta=True)
+        return start_session("histories", settings | ({} if arguments.compiled else INTERPRETED), delta=True)
 
-    return Series(server, arguments.sink, folder, broker, session, kinds, arguments.shrink, arguments.steps)
+    small = SMALL_STEPS if arguments.failovers and arguments.steps is None else arguments.steps
+    return Series(server, arguments.sink, folder, broker, session, kinds, arguments.shrink, small, fail_over)
+
+
+def _server(arguments: argparse.Namespace, stack: ExitStack) -> tuple[SQLServer, FailOver | None]:
+    """The server, and how another one takes over where it is to die."""
+    if arguments.failovers:
+        servers = stack.enter_context(failing_servers())
+        return servers.primary, partial(take_over, servers)
+    server = stack.enter_context(MySQLServer() if arguments.server == "mysql" else MariaDBServer())
+    create_reader(server, *CAPTURE_PRIVILEGES, *SIGNAL_PRIVILEGES)
+    return server, None
 
 
 if __name__ == "__main__":

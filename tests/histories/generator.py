@@ -25,6 +25,8 @@ FAILOVERS = {"failover": 3}
 """The same where a primary has replicas."""
 KINDS = frozenset((*CHANGES, *DEFINITIONS, *FAULTS, *LAKE_FAULTS, *FAILOVERS))
 """Every kind of step that can be switched off."""
+SMALL_STEPS = 15
+"""So many steps has a small history, besides those that deliver."""
 
 
 def history(seed: int, kinds: Collection[str] = KINDS, most_tables: int = 4, small: int | None = None) -> list[Step]:

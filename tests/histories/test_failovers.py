@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
 from _pytest.mark import ParameterSet
 
+from histories.failovers import failing_servers, take_over
+from histories.generator import SMALL_STEPS
 from histories.series import SINKS, Series
 from histories.switches import LAKES
-from histories.test_histories import SMALL_STEPS
-from testkit.running import create_reader
-from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
-from testkit.topology import Topology, alone, follow, topology
+from testkit.topology import Topology
 
 SMALL = ("file", 1), ("kafka", 2)
 
@@ -22,23 +20,8 @@ SMALL = ("file", 1), ("kafka", 2)
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Topology]:
     """A primary and two replicas, each with the user of pipelines that read and write signals."""
-    with topology() as found:
-        for server in found.servers:
-            create_reader(server, *CAPTURE_PRIVILEGES, *SIGNAL_PRIVILEGES)
+    with failing_servers() as found:
         yield found
-
-
-def _take_over(servers: Topology, chance: Random) -> SQLServer:
-    """The primary dies; a replica that has made transactions of its own is the next, and the dead one follows it."""
-    servers.wait_for_replicas()
-    chosen, dead = chance.choice(servers.replicas), servers.primary
-    own = f"own_{chance.getrandbits(60)}"
-    alone(chosen, f"CREATE DATABASE {own}; CREATE TABLE {own}.t (id INT PRIMARY KEY); INSERT INTO {own}.t VALUES (1)")
-    dead.kill()
-    servers.promote(chosen)
-    dead.start()
-    follow(dead, chosen)
-    return chosen
 
 
 def _histories() -> Iterator[ParameterSet]:
@@ -61,7 +44,7 @@ def test_the_sink_equals_the_source_after_failovers(
         lambda: request.getfixturevalue("kafka_broker"),
         lambda: request.getfixturevalue("session"),
         small=SMALL_STEPS,
-        fail_over=lambda chance: _take_over(servers, chance),
+        fail_over=lambda chance: take_over(servers, chance),
     )
     report = series.report(seed)
     assert not report, report

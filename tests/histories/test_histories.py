@@ -15,6 +15,7 @@ from typing import Never
 import pytest
 from _pytest.mark import ParameterSet
 
+from histories.generator import SMALL_STEPS
 from histories.series import Series
 from histories.switches import LAKES
 from testkit.servers.mysql_family import SQLServer
@@ -30,8 +31,6 @@ ICEBERG_SMALL = range(321, 322)
 ICEBERG_CHANGELOGS = range(371, 381)
 VERSIONS = range(381, 401)
 _SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
-SMALL_STEPS = 15
-"""So many steps has a small history, besides those that deliver."""
 
 
 def _tables() -> Iterator[ParameterSet]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from cdckit.api.struct import Struct
 from cdckit.connector.envelope import NEW_KEY, OLD_KEY
@@ -30,9 +31,15 @@ SCENARIOS = {
 SERVERS = {"mysql56": "mysql56_server", "mariadb1011": "mariadb_server"}
 
 
-@pytest.mark.parametrize(
-    ("target", "scenario"), [(target, name) for target, names in SCENARIOS.items() for name in names]
-)
+def _cases() -> Iterator[ParameterSet]:
+    """All that was recorded; by 1.9 topics do not come to the tables."""
+    unequal = pytest.mark.unequal("1.9 tells of no TRUNCATE, and of zeros and times otherwise where rows are read")
+    for target, scenarios in SCENARIOS.items():
+        for scenario in scenarios:
+            yield pytest.param(target, scenario, marks=[unequal] if target.endswith("1.9.7") else [])
+
+
+@pytest.mark.parametrize(("target", "scenario"), list(_cases()))
 def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     server: SQLServer = request.getfixturevalue(SERVERS[target.partition("-")[0]])
     configuration = DATA / target / scenario / "conf.properties"

@@ -11,7 +11,7 @@ import pytest
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
-from mysql.recordings import Event, read_events
+from mysql.recordings import Event, take_events
 from testkit.servers.mysql import MySQLServer
 
 DATA = Path(__file__).parents[1] / "data"
@@ -98,11 +98,10 @@ def _read(server: MySQLServer, folder: Path, database: str = "inventory") -> lis
     configuration = folder / "conf.properties"
     configuration.write_text(CONFIGURATION, encoding="utf-8")
     output = folder / "out.jsonl"
-    output.unlink(missing_ok=True)
     overrides = [f"sink.path={output}", f"state={folder / 'state'}", f"source.database.port={server.port}"]
     overrides.append(f"source.database.include.list={database}")
     DirectRunner(load_pipeline(configuration, overrides, runner="direct", sink="file")).run(once=True)
-    return list(read_events(output))
+    return take_events(output)
 
 
 def _example(manual: str, name: str) -> Any:

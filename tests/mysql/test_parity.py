@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
@@ -46,7 +48,18 @@ OPTIONS = (
 RECORDED = [*product(TARGETS, SCENARIOS), *product(["mysql97-mysql-3.6.3"], OPTIONS)]
 
 
-@pytest.mark.parametrize(("target", "scenario"), RECORDED)
+def _cases() -> Iterator[ParameterSet]:
+    """All that was recorded, and where topics do not come to the tables, as Debezium's do not."""
+    for target, scenario in RECORDED:
+        why = ""
+        if scenario in ("dml-notombstone", "smt-unwrap", "smt-unwrap-default"):
+            why = "TRUNCATE is told to nobody"
+        elif scenario.startswith("types") and target.startswith("mariadb"):
+            why = "a zero TIMESTAMP is null where rows are read, and 1970 in MariaDB's log"
+        yield pytest.param(target, scenario, marks=[pytest.mark.unequal(why)] if why else [])
+
+
+@pytest.mark.parametrize(("target", "scenario"), list(_cases()))
 def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     server: SQLServer = request.getfixturevalue(TARGETS[target])
     configuration = DATA / target / scenario / "conf.properties"

@@ -34,6 +34,7 @@ _ACCIDENTS = re.compile(r"(?<=^SET character_set_server=).*|(?<=DEFINER=)`[^`]*`
 """What a statement of the server tells of its setup."""
 
 
+@pytest.mark.unequal("older events lack the defaults of new columns, and no event tells of TRUNCATE, DROP and RENAME")
 @pytest.mark.parametrize(("target", "scenario"), RECORDINGS)
 def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     server: SQLServer = request.getfixturevalue(SERVERS[target.partition("-")[0]])

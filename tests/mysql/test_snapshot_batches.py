@@ -167,6 +167,20 @@ def test_a_kill_repeats_the_open_batch_alone(capture: NewCapture, sql: Sql) -> N
     _assert_marked_once([*before, *open_batch, *reads], ["t", "u"])
 
 
+def test_many_tables_of_a_later_batch_are_asked_about_together(
+    capture: NewCapture, sql: Sql, db_server: SQLServer
+) -> None:
+    """By itself each would take ten questions and more, as long as it is looked at in its turn."""
+    _fill(sql, "a", "k INT PRIMARY KEY", "{n}", 40)
+    _fill(sql, "b", "k INT PRIMARY KEY", "{n}", 40)
+    sql("".join(f"CREATE TABLE c{number} (k INT PRIMARY KEY);" for number in range(60)))
+    reading = capture(snapshot_batch_rows=40)
+    next(batches := reading.batches())
+    before = int(db_server.execute("SHOW GLOBAL STATUS LIKE 'Questions'")[0][1])
+    assert _read(next(batches), "b") == dict.fromkeys(range(40), 1)
+    assert int(db_server.execute("SHOW GLOBAL STATUS LIKE 'Questions'")[0][1]) - before < 60 * 5
+
+
 def test_a_later_batch_knows_the_table_by_its_definition(capture: NewCapture, sql: Sql) -> None:
     """A table that is altered before its turn begins the snapshot anew; one that was read does not."""
     for table in "ab":

@@ -163,7 +163,9 @@ def _java_map(jvm: Any, members: dict[str, str]) -> Any:
     return made
 
 
-@pytest.mark.parametrize("more", [(), WITH_SCHEMAS], ids=["plain", "schemas"])
+@pytest.mark.parametrize(
+    "more", [pytest.param((), id="plain"), pytest.param(WITH_SCHEMAS, id="schemas", marks=pytest.mark.nightly)]
+)
 def test_flink_has_the_tables_rows(
     page: Page, server: MySQLServer, kafka_broker: KafkaBroker, more: tuple[str, ...]
 ) -> None:

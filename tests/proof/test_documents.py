@@ -7,6 +7,8 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from cdckit import Batch, Struct
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.proof.beside import Beside
@@ -71,6 +73,27 @@ def test_updates_that_carry_only_what_changed_cannot_be_compared(
         found = proved(pipeline)["things"]
         client.drop_database(unique_name)
     assert (found.outcome, "carry only what has changed" in found.note) == ("undecided", True)
+
+
+@pytest.mark.parametrize("form", ["1.9", "3"])
+def test_what_an_update_changed_is_no_part_of_the_document(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, form: str
+) -> None:
+    source = {
+        "type": "mongodb", "topic.prefix": "m", "mongodb.connection.string": mongo.uri,
+        "collection.include.list": f"{unique_name}.things", "event.format": form,
+    }  # fmt: skip
+    pipeline = Pipeline(tmp_path, source, {"type": "file", "path": str(tmp_path / "out.jsonl")}, {"runner": "direct"})
+    with mongo.client() as client:
+        things = client[unique_name]["things"]
+        things.insert_many([{"_id": 1}, {"_id": 2}, {"_id": 3}])
+        deliver(pipeline)
+        things.update_one({"_id": 1}, {"$set": {"n": 1}})
+        things.delete_one({"_id": 2})
+        deliver(pipeline)
+        found = proved(pipeline)["things"]
+        client.drop_database(unique_name)
+    assert (found.outcome, found.rows, found.note) == ("equal", 2, "")
 
 
 def test_documents_are_read_as_they_were(mongo: MongoReplicaSet, unique_name: str, tmp_path: Path) -> None:

@@ -160,7 +160,11 @@ def test_flattened_masked_and_routed_rows_are_compared_as_they_arrive(
     pipeline = to_file(db_server, database, tmp_path, **{"column.mask.hash.SHA-256.with.salt.s": f"{database}.*.name"})
     pipeline.others["transforms"] = [  # type: ignore[index]
         {"type": "ByLogicalTableRouter", "topic.regex": "(.*)orders_.", "topic.replacement": "$1orders"},
-        {"type": "ExtractNewRecordState", "add.fields": "op,source.ts_ms", "delete.tombstone.handling.mode": "rewrite"},
+        {
+            "type": "ExtractNewRecordState",
+            "add.fields": "op,source.ts_ms,source.snapshot,source.file",
+            "delete.tombstone.handling.mode": "rewrite",
+        },
     ]
     deliver(pipeline)
     change(db_server, database, "orders_1")
@@ -169,10 +173,40 @@ def test_flattened_masked_and_routed_rows_are_compared_as_they_arrive(
     [both] = found.values()
     assert both.table == f"{database}.orders_1, {database}.orders_2"
     assert (both.outcome, both.rows) == ("equal", 40)
-    assert "not compared, as they tell of the event: __op, __source_ts_ms" in both.note
+    told = "__op, __source_file, __source_snapshot, __source_ts_ms"
+    assert f"not compared, as they tell of the event: {told}" in both.note
     pipeline.output.write_text(pipeline.output.read_text().replace('"kind":"b"', '"kind":"a"', 1))
     [both] = proved(pipeline, tables=(f"{database}.orders_1",), hash="blake2b").values()
     assert (both.outcome, both.changed) == ("unequal", 1)
+
+
+@pytest.mark.parametrize("db_server", ["mysql"], indirect=True)
+def test_a_key_that_tells_of_the_table_alone_tells_no_row_from_another(
+    db_server: SQLServer, database: str, tmp_path: Path
+) -> None:
+    strategy = "io.debezium.schema.DefaultRegexTopicNamingStrategy"
+    naming = {"topic.naming.strategy": strategy, "topic.regex": "(.*)_.", "topic.replacement": "$1"}
+    pipeline = to_file(db_server, database, tmp_path, **naming)
+    for table in ("orders_1", "orders_2"):
+        db_server.execute(f"create table {database}.{table} (n int)")
+        db_server.execute(f"insert into {database}.{table} values (1), (2)")
+    deliver(pipeline)
+    [both] = proved(pipeline).values()
+    assert (both.outcome, "it has no key" in both.note) == ("undecided", True), both
+
+
+@pytest.mark.parametrize("db_server", ["mysql"], indirect=True)
+def test_rows_that_nobody_was_told_are_gone_are_extra_and_it_is_said_why(
+    db_server: SQLServer, database: str, tmp_path: Path
+) -> None:
+    fill(db_server, database, 3)
+    pipeline = to_file(db_server, database, tmp_path)
+    deliver(pipeline)
+    db_server.execute(f"truncate table {database}.orders")
+    deliver(pipeline)
+    orders = proved(pipeline)["orders"]
+    assert (orders.outcome, orders.extra) == ("unequal", 3)
+    assert "TRUNCATE is left out (skipped.operations: t, the default)" in orders.note
 
 
 @pytest.mark.parametrize("db_server", ["mysql"], indirect=True)

@@ -18,8 +18,13 @@ from testkit.servers.mysql import MySQLServer
 from testkit.spark_java import FAST_START
 from testkit.warm_python.starting import warm_python
 
-FAST_JVM = {"spark.sql.codegen.wholeStage": "false", "spark.driver.extraJavaOptions": FAST_START}
-"""Settings for short runs: code is compiled fast rather than well."""
+FAST_JVM = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.driver.extraJavaOptions": FAST_START,
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+}
+"""Settings for short runs: code is compiled fast rather than well, and VACUUM lists files in two tasks, not the default
+10,000."""
 INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.databricks.delta.snapshotPartitions": "1"}
 """For few rows: writing an expression's code anew for each task takes longer than these. The long series, and pipelines
 in processes of their own, have Spark write code, as it does for users."""

@@ -15,7 +15,7 @@ from cdckit.cli.main import call
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
-from cdckit_spark.targets import DeltaTarget
+from cdckit_spark.sink import LakeSink
 from spark.lake import at_source, mirrored
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
@@ -115,7 +115,7 @@ def test_a_table_that_is_read_again_changes_before_it_is_read(
     def dies(*arguments: Any, **named: Any) -> None:
         raise SinkError("it died")
 
-    monkeypatch.setattr(DeltaTarget, "replace", dies)
+    monkeypatch.setattr(LakeSink, "write", dies)
     with pytest.raises(SinkError, match="it died"):
         shop.runner().run(once=True)
     monkeypatch.undo()

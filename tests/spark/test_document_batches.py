@@ -58,6 +58,7 @@ def _rows(session: SparkSession, shop: Documents, folder: Path, name: str) -> li
     return session.read.format("delta").load(str(folder / "lake" / f"p.{shop.name}.{name}")).collect()
 
 
+@pytest.mark.nightly
 def test_mirrors_equal_the_collections_whatever_is_written_meanwhile(
     session: SparkSession, mongo: MongoReplicaSet, shop: Documents, tmp_path: Path
 ) -> None:

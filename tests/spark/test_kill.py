@@ -86,7 +86,8 @@ def test_no_event_is_lost_or_out_of_order_after_kills(
     assert_complete(journal.changes(), without_repeats(target.delivered()), defaultdict(int))
 
 
-@pytest.mark.parametrize("columns", ["inferred", pytest.param("", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("columns", ["inferred", ""])
 def test_the_mirror_equals_the_collections_after_kills(
     session: SparkSession, mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, columns: str, nightly: bool
 ) -> None:

@@ -91,7 +91,8 @@ class Workload:
         self.cursor.execute(statement)
 
 
-@pytest.mark.parametrize("db_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.nightly)], indirect=True)
+@pytest.mark.nightly
+@pytest.mark.parametrize("db_server", ["mysql", "mariadb"], indirect=True)
 def test_mirrors_equal_the_source(
     session: SparkSession, db_server: SQLServer, database: str, tmp_path: Path, nightly: bool
 ) -> None:

@@ -142,7 +142,7 @@ def test_the_examples_of_the_docs(session: SparkSession, mysql_server: MySQLServ
             example = example.replace(text, here)
         exec(compile(example, "docs/spark.md", "exec"), names)
 
-    register, rows, between, keep = EXAMPLES
+    register, rows, between, keep, *_ = EXAMPLES
     for example in (register, rows, between):
         run(example)
     assert [(row.id, row._op) for row in names["day"].collect()] == [(3, "c")]

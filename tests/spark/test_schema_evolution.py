@@ -16,6 +16,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.state.runner_handover import open_state
 from cdckit.errors import SinkError
+from cdckit_spark.shared_target import SharedTarget
 from cdckit_spark.targets import DeltaTarget
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
@@ -93,7 +94,7 @@ def shop(session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp
     mysql_server.run_sql(f"DROP DATABASE {unique_name}")
 
 
-STEPS = ["rename_column", "drop_column", "widen", "add_columns", "update", "note"]
+STEPS = ["rename_column", "drop_column", "widen", "add_columns", "fill", "note"]
 """Of an alteration, and behind it what is written and noted."""
 FEW = ["rename_column", "add_columns", "update"]
 
@@ -123,7 +124,7 @@ def test_a_mirror_follows_wherever_it_is_killed(shop: Shop, monkeypatch: pytest.
     for name in STEPS if nightly else FEW:
         for behind in (False, True) if nightly else (True,):
             with monkeypatch.context() as patched:
-                patched.setattr(DeltaTarget, name, _dying(getattr(DeltaTarget, name), behind=behind))
+                patched.setattr(SharedTarget, name, _dying(getattr(SharedTarget, name), behind=behind))
                 try:
                     shop.run(pipeline)
                 except SinkError as error:

@@ -133,6 +133,7 @@ def test_a_query_of_a_bare_reader_is_cut_and_goes_on(session: SparkSession, scri
 
 
 @pytest.mark.spark
+@pytest.mark.nightly
 @pytest.mark.usefixtures("session")
 def test_the_runner_ends_a_query_that_spark_goes_on_with(
     script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -194,10 +194,10 @@ def test_a_changelog_stops_as_a_mirror_does(lake: Lake, kind: str) -> None:
 class Batches:
     """A sink that is handed batches of packets, as a runner hands them."""
 
-    def __init__(self, session: SparkSession, lake: Path) -> None:
+    def __init__(self, session: SparkSession, lake: Path, small: int) -> None:
         self.session = session
         self.table = lake / "t"
-        config, _ = LakeConfig.load({"path": str(lake), "mode": "mirror"}, "sink")
+        config, _ = LakeConfig.load({"path": str(lake), "mode": "mirror", "small.batch.rows": small}, "sink")
         self.sink = LakeSink(config)
         self.sink.open(session, TableContext("p", "g", marks=True))
 
@@ -225,9 +225,10 @@ def _rows(*events: tuple[str, int, str, str]) -> list[Packet]:
     return list(TableEncoder("mirror", "gone")(made))
 
 
-def test_a_batch_in_segments_is_there_once(session: SparkSession, tmp_path: Path) -> None:
-    """Also where it was killed behind its first segment: what is written already is not written again."""
-    batches = Batches(session, tmp_path)
+@pytest.mark.parametrize("small", BY_EITHER)
+def test_a_batch_in_segments_is_there_once(session: SparkSession, tmp_path: Path, small: int) -> None:
+    """Also where it was killed behind its first segment, which Spark wrote: what is there is not written again."""
+    batches = Batches(session, tmp_path, small)
     batches.write(0, _rows(("c", 1, "a", "001"), ("c", 9, "z", "009")))
     packets = [
         *_rows(

@@ -77,6 +77,7 @@ def test_a_snapshot_a_backlog_and_the_tail_are_each_told_once(
     assert_each_once(target.delivered(), shop.journal, defaultdict(int, known))
 
 
+@pytest.mark.nightly
 def test_a_snapshot_begins_while_spark_starts(shop: Shop, tmp_path: Path) -> None:
     """The direct process reads its first parts; Spark and it have the log in turn."""
     target = FileTarget(tmp_path)

@@ -55,6 +55,7 @@ def test_after_java(session, table):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_the_next_test_has_a_sound_session(tmp_path: Path) -> None:
     verdicts, out = played(tmp_path, CONFTEST, TESTS, "--timeout", "200")

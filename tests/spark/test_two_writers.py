@@ -10,17 +10,21 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
+from cdckit import INT32, OPTIONAL_STRING, STRING, MarkKind, Record, Struct, struct_schema
+from cdckit.api.schema import Stored
 from cdckit.tables.context import TableContext
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.groups import Mode
+from cdckit.tables.marks import Mark
 from cdckit.tables.packets import PACKET_SCHEMA, table_packets
 from cdckit.tables.sink import Packet
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.sink import LakeSink
 from cdckit_spark.targets import _hadoop
-from spark.test_encoder import event
+from spark.test_encoder import KEY, SOURCE, event
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -36,22 +40,32 @@ class Writers:
     def __init__(self, session: SparkSession, lake: Path, mode: Mode, **options: Any) -> None:
         self.session, self.lake, self.mode, self.options = session, lake, mode, options
 
-    def sink(self, small: int) -> LakeSink:
+    def sink(self, small: int, *, marks: bool = False) -> LakeSink:
         given = {"path": str(self.lake), "mode": self.mode, "small.batch.rows": small, **self.options}
         config, _ = LakeConfig.load(given, "sink")
         sink = LakeSink(config)
-        sink.open(self.session, TableContext("p", "g"))
+        sink.open(self.session, TableContext("p", "g", marks=marks))
         return sink
 
     def frame(self, rows: Sequence[Row]) -> DataFrame:
         packets: list[Packet] = []
         for op, number, name, position in rows:
-            packets += TableEncoder(self.mode, "gone")([event(op, number, name).replace(position=position)])
+            packets += self.packets([event(op, number, name).replace(position=position)])
+        return self.frame_of(packets)
+
+    def packets(self, records: Sequence[Record]) -> list[Packet]:
+        return list(TableEncoder(self.mode, "gone")(records))
+
+    def frame_of(self, packets: Sequence[Packet]) -> DataFrame:
         return self.session.createDataFrame(pa.Table.from_batches([table_packets(packets)]).to_pandas(), PACKET_SCHEMA)
 
     def content(self, *columns: str) -> list[tuple[Any, ...]]:
         frame = self.session.read.format("delta").load(str(self.lake / "t"))
         return sorted(tuple(row) for row in frame.select(*columns).collect())
+
+    def by_delta_rs(self, *columns: str) -> list[tuple[Any, ...]]:
+        found = DeltaTable(str(self.lake / "t")).to_pyarrow_table(columns=list(columns)).to_pydict()
+        return sorted(zip(*found.values(), strict=True))
 
     def writers(self) -> list[str]:
         """Who has made each version, in order."""
@@ -184,3 +198,61 @@ def test_what_delta_rs_cannot_spark_does(
     assert "written by Spark alone (delta-rs does not)" in caplog.text
     assert writers.writers()[-1] == "Spark"
     assert writers.content("id") == [(1,)]
+
+
+_EMPTYING = (MarkKind.TRUNCATE, MarkKind.DROP, MarkKind.CREATE)
+
+
+def _marked(writers: Writers, seed: int, number: int) -> list[Packet]:
+    """A batch of one packet with rows of few keys, and marks among them that empty the table or cut the batch."""
+    chance, rows, marks = random.Random(seed), [], []
+    for at in range(40):
+        position = f"{number:04d}.{at:04d}"
+        if chance.random() < 0.15:
+            marks.append(Mark(chance.choice((MarkKind.ALTER, *_EMPTYING)), position, "d.a", "d.a").packet("t"))
+        else:
+            op = chance.choice("cuud")
+            rows.append(event(op, chance.randint(1, 6), position).replace(position=position))
+    return [*writers.packets(rows), *marks]
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_both_write_the_same_table_whatever_happens_to_it(session: SparkSession, tmp_path: Path, mode: Mode) -> None:
+    """Read by Spark and by delta-rs."""
+    found = []
+    for small, who in ((SPARK, "Spark"), (DRIVER, "delta-rs")):
+        writers = Writers(session, tmp_path / who, mode)
+        sink = writers.sink(small, marks=True)
+        for number in range(3):
+            sink.write(writers.frame_of(_marked(writers, number, number)), number)
+        assert set(writers.writers()) == {who}
+        columns = ("__position", "__op") if mode == "changelog" else ("__position", "id", "name")
+        found += [writers.content(*columns), writers.by_delta_rs(*columns)]
+    assert found[0]
+    assert found[1:] == found[:1] * 3
+
+
+_CITY = OPTIONAL_STRING.replace(stored=Stored(older="Bonn"))
+_CITIZEN = struct_schema("Value", {"id": INT32, "name": OPTIONAL_STRING, "city": _CITY}, optional=True)
+_OF_CITIZENS = struct_schema("Envelope", {"before": _CITIZEN, "after": _CITIZEN, "source": SOURCE, "op": STRING})
+
+
+def _with_city(number: int, city: str, position: str) -> Record:
+    """A row of the table once it has got a column."""
+    value = Struct(_OF_CITIZENS, (None, Struct(_CITIZEN, (number, "n", city)), Struct(SOURCE, (1, "d", "a", 0)), "c"))
+    return Record("t", Struct(KEY, (number,)), value, position=position)
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_columns_are_added_without_spark(session: SparkSession, tmp_path: Path, mode: Mode) -> None:
+    """A mirror's older rows get what the source gave them."""
+    writers = Writers(session, tmp_path, mode)
+    sink = writers.sink(DRIVER)
+    sink.write(writers.frame([("c", 1, "n", "0001")]), 0)
+    sink.write(writers.frame_of(writers.packets([_with_city(2, "Rome", "0002")])), 1)
+    assert set(writers.writers()) == {"delta-rs"}
+    older = "Bonn" if mode == "mirror" else None
+    assert writers.content("id", "city") == [(1, older), (2, "Rome")]
+    spark = writers.sink(SPARK)
+    spark.write(writers.frame_of(writers.packets([_with_city(3, "Oslo", "0003")])), 2)
+    assert writers.content("id", "city") == [(1, older), (2, "Rome"), (3, "Oslo")]

@@ -43,11 +43,11 @@ def _delete(broker: KafkaBroker, name: str) -> None:
         time.sleep(0.05)
 
 
-def _made_anew(topic: Topic) -> None:
-    """With more in it than was read."""
+def _made_anew(topic: Topic, numbers: range = range(100, 100 + MORE)) -> None:
+    """By default with more in it than was read."""
     _delete(topic.broker, topic.name)
     topic.broker.create_topic(topic.name, 3)
-    topic.produce(messages_of(topic, range(100, 100 + MORE)))
+    topic.produce(messages_of(topic, numbers))
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_a_topic_that_was_deleted_while_stopped_is_named(read: Topic) -> None:
         read.once(type="debezium")
 
 
-@pytest.mark.parametrize("anew", [False, True], ids=["deleted", "made anew"])
-def test_a_topic_that_goes_while_it_is_read_is_named(topic: Topic, anew: bool) -> None:
+@pytest.mark.parametrize("anew", [None, range(0), range(100, 100 + MORE)], ids=["deleted", "empty", "made anew"])
+def test_a_topic_that_goes_while_it_is_read_is_named(topic: Topic, anew: range | None) -> None:
     topic.produce(messages_of(topic, range(FIRST)))
     source: dict[str, Any] = {
         "type": "debezium", "bootstrap.servers": topic.broker.bootstrap, "topics": [topic.name],
@@ -81,11 +81,11 @@ def test_a_topic_that_goes_while_it_is_read_is_named(topic: Topic, anew: bool) -
     made = to_file(topic.folder, source)
     with made.running() as process:
         process.wait_until(lambda: made.output.exists() and len(made.events()) == FIRST)
-        _made_anew(topic) if anew else _delete(topic.broker, topic.name)
+        _delete(topic.broker, topic.name) if anew is None else _made_anew(topic, anew)
         ended = process.ended()
     assert ended.code == 3, ended.stderr
     assert topic.name in ended.errors
-    assert "made anew" in ended.errors if anew else "no topic" in ended.errors or "is gone" in ended.errors
+    assert "made anew" in ended.errors if anew is not None else "no topic" in ended.errors or "is gone" in ended.errors
     assert [event["key"]["id"] for event in made.events()][:FIRST] == list(range(FIRST))
     again = made.run("--once")
     assert again.code == 3

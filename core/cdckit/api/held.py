@@ -134,6 +134,7 @@ class Shown:
         documents: columns that hold JSON as text, which a source may space and order in more than one way.
         times: columns that hold times as text, whose fractions may end in zeros or not.
         types: of columns of tables the types in which their values count, as Spark writes them; others: as they are.
+        floats: columns that hold numbers of four bytes, of which a reading of the rows may show six digits alone.
     """
 
     columns: frozenset[str] | None = None
@@ -141,6 +142,7 @@ class Shown:
     documents: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()
     types: Mapping[str, str] = field(default_factory=dict)
+    floats: frozenset[str] = frozenset()
 
 
 class Images(ABC):

@@ -120,7 +120,8 @@ def _add(target: Target, present: Columns, name: str, kind: str) -> None:
 
 
 def _fill(target: Target, present: Columns, name: str, text: str) -> None:
-    target.update({name: _value(text, present[name])})
+    if not target.fill(name, text):
+        target.update({name: _value(text, present[name])})
     log.info("table %s: column '%s' was added with %r: its older rows have that", target, name, text)
 
 

@@ -124,8 +124,8 @@ class TableEncoder:
         shape = shape_of(value.schema) if isinstance(value, Struct) else None
         if value is None or (shape is not None and shape.has_documents):
             return None
-        layouts = [Layout.loads(packet.layout) for packet in TableEncoder(self.mode, self.placeholder)([example])]
-        return replace(layouts[0], ops="", unavailable=()) if layouts else None
+        groups, _ = TableEncoder(self.mode, self.placeholder).gathered([example])
+        return next((replace(group.layout(), ops="") for group in groups), None)
 
     def _change(self, record: Record, value: Struct, shape: EnvelopeShape) -> None:
         facts = self._facts_of(value, shape)

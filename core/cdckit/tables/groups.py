@@ -110,21 +110,22 @@ class Group:
         """All rows, column by column, and what they have in common."""
         columns = zip(*self.rows, strict=True) if self.columns else ()
         arrays = {name: kind.column(values) for (name, kind), values in zip(self.columns, columns, strict=True)}
-        shown = [(name, kind.ddl) for name, kind in self.columns]
         if self.mode == "changelog":
-            shown += self._show_facts(arrays)
+            self._add_facts(arrays)
         else:
             arrays |= self._marks()
         arrays[POSITION] = pa.array(self.positions, pa.string())
-        shown.append((POSITION, "string"))
         if self.mode == "history":
             arrays |= self._validity()
-            shown += _VALIDITY
         unavailable = tuple(self._unavailable(arrays)) if self.mode != "changelog" else ()
-        layout = Layout(
+        return self.layout(unavailable), pa.RecordBatch.from_pydict(arrays)
+
+    def layout(self, unavailable: tuple[str, ...] = ()) -> Layout:
+        """What all rows have in common, of which these columns may lack values."""
+        return Layout(
             self.kind,
             self.source,
-            tuple(shown),
+            tuple(self._shown()),
             self.key,
             self._operations(),
             unavailable,
@@ -132,7 +133,16 @@ class Group:
             self.older,
             bool(self.old_keys),
         )
-        return layout, pa.RecordBatch.from_pydict(arrays)
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        """The table's columns; of those about the change a flattened row's own of the same name are kept instead."""
+        own = {name: kind.ddl for name, kind in self.columns}
+        yield from own.items()
+        if self.mode == "changelog":
+            yield from ((name, kind.ddl) for name, kind in _FACT_TYPES if name not in own)
+        yield POSITION, "string"
+        if self.mode == "history":
+            yield from _VALIDITY
 
     def _validity(self) -> dict[str, pa.Array]:
         """From when on a version is valid; its end is not known yet."""
@@ -157,13 +167,12 @@ class Group:
                 marks[OLD_KEY + name] = kinds[name].column(values)
         return marks
 
-    def _show_facts(self, arrays: dict[str, pa.Array]) -> Iterator[tuple[str, str]]:
-        """Columns about the change; a flattened row's own of the same name are kept instead."""
+    def _add_facts(self, arrays: dict[str, pa.Array]) -> None:
+        """Columns about the change."""
         columns = zip(*map(_AS_TUPLE, self.facts), strict=True)
         for (name, kind), values in zip(_FACT_TYPES, columns, strict=True):
             if name not in arrays:
                 arrays[name] = kind.column(values)
-                yield name, kind.ddl
 
     def _operations(self) -> str:
         return "".join(sorted({facts.op or "c" for facts in self.facts}))

@@ -50,6 +50,7 @@ class TableImages(Images):
         self._encoder = TableEncoder("mirror", config.unavailable_value_placeholder, config.declared_columns)
         self._columns: dict[str, list[str]] = {}
         self._documents: dict[str, frozenset[str]] = {}
+        self._floats: dict[str, frozenset[str]] = {}
         self._keys: dict[str, tuple[str, ...]] = {}
         self._types: dict[str, pa.Schema] = {}
         self._told: dict[str, tuple[Shown, Callable[[bytes], bytes]]] = {}
@@ -74,7 +75,7 @@ class TableImages(Images):
         """Notes as well what the table's columns are by now, which both sides are brought to."""
         columns = self._document_columns() if shown.columns is None else shown.columns
         self._columns[topic], self._keys[topic] = sorted({*columns, *shown.key}), shown.key
-        self._documents[topic] = shown.documents
+        self._documents[topic], self._floats[topic] = shown.documents, shown.floats
         self._types.pop(topic, None)
         schema = self._schema(topic)
         if schema is None:
@@ -204,9 +205,12 @@ class TableImages(Images):
             self._unfit(topic, error)
             return None
         found = list(keys({name: columns[name] for name in self._keys[topic]}))
-        documents = self._documents[topic]
-        names = self._columns[topic]
-        return found, joined([texts(columns.get(name, nothing), document=name in documents) for name in names])
+        documents, floats = self._documents[topic], self._floats[topic]
+        made = (
+            texts(columns.get(name, nothing), document=name in documents, short=name in floats)
+            for name in self._columns[topic]
+        )
+        return found, joined(list(made))
 
     def _told_columns(self, topic: str) -> frozenset[str]:
         told = self._told.get(topic)

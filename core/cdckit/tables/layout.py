@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from cdckit.api.record import LANE_END, lane_of
@@ -58,7 +58,7 @@ class Layout:
 
     def dumps(self) -> str:
         """The layout as the packet's text."""
-        return json.dumps(asdict(self))
+        return json.dumps({name: getattr(self, name) for name in _MEMBERS})
 
     @classmethod
     def loads(cls, text: str) -> Layout:
@@ -75,6 +75,9 @@ class Layout:
             tuple((name, text) for name, text in found["older"]),
             found["moved"],
         )
+
+
+_MEMBERS = tuple(member.name for member in fields(Layout))
 
 
 def history_of(position: str, layout: Layout) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from cdckit.api.marks import DefinitionChange, MarkKind
@@ -48,7 +48,8 @@ class Mark:
 
     def packet(self, topic: str) -> Packet:
         """The packet that carries it."""
-        shown = {**asdict(self), "layout": self.layout and self.layout.dumps()}
+        shown = {name: getattr(self, name) for name in _MEMBERS}
+        shown |= {"layout": self.layout and self.layout.dumps(), "change": self.change and asdict(self.change)}
         return Packet(topic, "", self.position, 0, b"", json.dumps(shown))
 
     @classmethod
@@ -66,6 +67,9 @@ class Mark:
                 "named": tuple(found["named"]),
             }
         )
+
+
+_MEMBERS = tuple(member.name for member in fields(Mark))
 
 
 def left_marks(marks: Sequence[Mark], sources: Set[str]) -> list[Mark]:

@@ -10,6 +10,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdckit.tables.floats import six_digits
+
 _SORTED = orjson.OPT_SORT_KEYS
 _NULL, _BETWEEN = "\x1d", "\x1f"
 """What stands for no value, and between the columns of a row."""
@@ -33,12 +35,20 @@ def put_together(texts: Iterable[str]) -> bytes:
     return _BETWEEN.join(texts).encode()
 
 
-def texts(column: pa.Array, *, document: bool) -> pa.Array:
-    """A column's values as texts, none of which holds what stands between columns, or is that of no value."""
+def texts(column: pa.Array, *, document: bool, short: bool = False) -> pa.Array:
+    """A column's values as texts, none of which holds what stands between columns, or is that of no value.
+
+    Args:
+        column: the values.
+        document: whether they are JSON as text.
+        short: whether they are numbers of four bytes, of which six digits count.
+    """
     kind = column.type
     if document:
         values = (None if text is None else parsed(text) for text in column.to_pylist())
         column = pa.array([v if v is None else orjson.dumps(v, option=_SORTED).decode() for v in values], pa.string())
+    elif short and pa.types.is_floating(kind):
+        column = pa.array([v if v is None else six_digits(v) for v in column.to_pylist()], pa.string())
     elif pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
     elif pa.types.is_date32(kind):

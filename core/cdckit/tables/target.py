@@ -85,6 +85,10 @@ class Target(ABC):
         """Says what a column is for, or the table ("")."""
         raise NotImplementedError
 
+    def fill(self, name: str, text: str) -> bool:
+        """Gives all rows a value in a column, by its text, where it can do so otherwise than by SQL; whether it did."""
+        return False
+
     def update(self, values: Mapping[str, str], where: str | None = None) -> None:
         """Changes rows that are there, all of them or those for which a condition holds; all of it as SQL."""
         raise NotImplementedError

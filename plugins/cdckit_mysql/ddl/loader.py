@@ -6,7 +6,7 @@ So a definition is the same whether it was read from the server or followed thro
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -134,13 +134,37 @@ def load_table(connection: Connection[Any], table_id: TableId, reader: DdlReader
         DdlError: the server's own statement cannot be read.
         pymysql.MySQLError: the server refuses.
     """
+    return load_each(connection, [table_id], reader)[table_id]
+
+
+def load_each(
+    connection: Connection[Any], table_ids: Iterable[TableId], reader: DdlReader
+) -> dict[TableId, Table | None]:
+    """Return the definitions of some tables as they are now, None for one that is not there; many cost little more.
+
+    Args:
+        connection: an open connection with the character set utf8mb4; its session is left as it was.
+        table_ids: the tables.
+        reader: reads the server's statements.
+
+    Raises:
+        DdlError: one of the server's own statements cannot be read.
+        pymysql.MySQLError: the server refuses.
+    """
+    databases = {database.name: database for database in _databases(connection)}
+    with _telling_session(connection):
+        statements = {table_id: _create_statement(connection, table_id) for table_id in table_ids}
+    return {
+        table_id: None if statement is None else _shown(reader, databases, table_id, statement)
+        for table_id, statement in statements.items()
+    }
+
+
+def _shown(reader: DdlReader, databases: Mapping[str, Database], table_id: TableId, statement: str) -> Table | None:
+    """The definition that a server's own statement makes."""
     tables = Tables()
-    for database in _databases(connection):
-        if database.name == table_id.database:
-            tables.put_database(database)
-    statement = create_statement(connection, table_id)
-    if statement is None:
-        return None
+    if (database := databases.get(table_id.database)) is not None:
+        tables.put_database(database)
     reader.apply(tables, table_id.database, statement, SHOWN)
     return tables.get(*table_id)
 
@@ -257,9 +281,9 @@ def _telling_session(connection: Connection[Any]) -> Iterator[None]:
 
 
 def _set(connection: Connection[Any], variables: dict[str, str | int]) -> None:
+    wanted = ", ".join(f"SESSION {name} = %s" for name in variables)
     with connection.cursor(Cursor) as cursor:
-        for name, value in variables.items():
-            cursor.execute(f"SET SESSION {name} = %s", (value,))
+        cursor.execute(f"SET {wanted}", tuple(variables.values()))
 
 
 def _rows(connection: Connection[Any], sql: str) -> tuple[tuple[Any, ...], ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pymysql
 from pymysql.constants import ER
 
-from cdckit.connector.incremental import Chunk, Chunks, KeyOrder, UnreadableError, Wanted
+from cdckit.connector.incremental import Chunk, Chunks, KeyOrder, NotYetError, UnreadableError, Wanted
 from cdckit.connector.table_events import Row
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import load_table
@@ -182,33 +182,52 @@ class TableChunks(Chunks[Row]):
         return self._plan(wanted).columns
 
     def last(self, wanted: Wanted) -> SqlKey | None:
-        """The greatest key now."""
+        """The greatest key now, while no definition can change."""
         plan, connection = self._plan(wanted), self._server()
         statement = (
             f"SELECT {plan.order.columns} FROM {rows_from(plan.version.table.id, wanted.filter)} "  # noqa: S608
             f"ORDER BY {plan.order.descending} LIMIT 1"
         )
-        with driver_errors(self._config, f"reading the last key of {wanted.name}"), self._reading(connection, wanted):
-            found = query(connection, statement)
-            return sql_key(connection, found[0]) if found else None
+        with driver_errors(self._config, f"reading the last key of {wanted.name}"):
+            try:
+                query(connection, "START TRANSACTION")
+                if not self._holds(connection, plan.version.table):
+                    raise NotYetError
+                with self._reading(connection, wanted):
+                    found = query(connection, statement)
+                return sql_key(connection, found[0]) if found else None
+            finally:
+                if connection.open:
+                    query(connection, "COMMIT")
 
     def read(self, wanted: Wanted, after: SqlKey | None, last: SqlKey) -> Chunk[Row] | None:
         """The next rows, while no definition can change."""
         plan, connection = self._plan(wanted), self._server()
-        name = quoted(*plan.version.table.id)
         with driver_errors(self._config, f"reading a chunk of {wanted.name}"):
             try:
                 if not self._begin(connection):
                     return None
-                query(connection, f"SELECT 1 FROM {name} LIMIT 0")  # noqa: S608 - locks the definition
-                if not self._is_current(connection, plan.version.table):
-                    self._behind = True
+                if not self._holds(connection, plan.version.table):
                     return None
                 with self._reading(connection, wanted):
                     return self._rows(connection, plan, wanted, after, last)
             finally:
                 if connection.open:
                     query(connection, "COMMIT")
+
+    def _holds(self, connection: Connection, table: Table) -> bool:
+        """Locks a table's definition for the transaction; false where the log has not told of it yet."""
+        try:
+            query(connection, f"SELECT 1 FROM {quoted(*table.id)} LIMIT 0")  # noqa: S608
+        except pymysql.ProgrammingError as error:
+            if error.args[0] != ER.NO_SUCH_TABLE:
+                raise
+            self._behind = True
+            return False
+        if not self._is_current(connection, table):
+            self._behind = True
+            return False
+        return True
 
     def _rows(
         self, connection: Connection, plan: _Plan, wanted: Wanted, after: SqlKey | None, last: SqlKey

@@ -7,7 +7,8 @@ there: the snapshot then begins anew, at a new point. A table that is gone is le
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import pymysql
@@ -15,7 +16,7 @@ from pymysql.constants import ER
 
 from cdckit import RetriableSourceError, SnapshotDueError
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl import DdlReader, load_table
+from cdckit_mysql.ddl import DdlError, DdlReader, load_each, load_table
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection, place
 from cdckit_mysql.server.facts import Dialect, query, quoted
@@ -27,6 +28,10 @@ log = logging.getLogger("cdckit.mysql")
 
 _GONE = "is gone"
 
+_TOGETHER = 100
+"""The server is asked about so many tables at once: one alone takes ten answers, each of these little more than one."""
+_FRESH_SECONDS = 10.0
+"""How old such an answer may be."""
 _CLOCKS = frozenset({"DATETIME", "TIMESTAMP", "TIME"})
 _INTEGERS = frozenset({"TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT"})
 _OF_CHANGE = frozenset({ER.NO_SUCH_TABLE, ER.BAD_FIELD_ERROR, ER.BAD_TABLE_ERROR, ER.TABLE_DEF_CHANGED})
@@ -77,16 +82,27 @@ class NotedTables:
         filters: what is captured.
         dialect: whose statements they are.
         tables: the definitions at the snapshot's point.
+        chosen: those that it reads, in the order in which they are asked about.
     """
 
     def __init__(
-        self, connection: Connection, config: MySqlConfig, filters: Filters, dialect: Dialect, tables: Tables
+        self,
+        connection: Connection,
+        config: MySqlConfig,
+        filters: Filters,
+        dialect: Dialect,
+        tables: Tables,
+        chosen: Sequence[ChosenTable],
     ) -> None:
         self._connection = connection
         self._config = config
         self._filters = filters
         self._reader = DdlReader(dialect.flavor, charsets=dialect.charsets)
         self._tables = tables
+        self._places = {table.id: place for place, table in enumerate(chosen)}
+        self._names = list(self._places)
+        self._ahead: dict[TableId, Table | None] = {}
+        self._asked = 0.0
 
     def has(self, table: ChosenTable) -> bool:
         """Whether a table is there; one that is gone is left out, since the log tells of its end.
@@ -94,7 +110,7 @@ class NotedTables:
         Raises:
             SnapshotDueError: it has changed, or may have another name now.
         """
-        now = load_table(self._connection, table.id, self._reader)
+        now = self._now(table.id)
         reason = difference(table.table, now) or _sorted_otherwise(table.table, now)
         if reason is None:
             return True
@@ -106,6 +122,17 @@ class NotedTables:
             raise SnapshotDueError(f"{text} (a query of your own needs a new checkpoint and a new state for that)")
         log.warning("%s is gone since the snapshot noted it, and is left out: the log tells of its end", table.id)
         return False
+
+    def _now(self, table: TableId) -> Table | None:
+        """The table's definition now, or a moment ago: whoever reads its rows looks again."""
+        if table not in self._ahead or time.monotonic() - self._asked > _FRESH_SECONDS:
+            first = self._places[table]
+            try:
+                self._ahead = load_each(self._connection, self._names[first : first + _TOGETHER], self._reader)
+            except (pymysql.MySQLError, DdlError):  # perhaps of a table that is not come to yet
+                return load_table(self._connection, table, self._reader)
+            self._asked = time.monotonic()
+        return self._ahead.pop(table)
 
     def _unknown(self) -> list[TableId]:
         names = stored_names(self._connection, self._filters.database)

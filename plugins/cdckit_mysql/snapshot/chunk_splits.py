@@ -211,9 +211,9 @@ class ChunkSplits:
         start: SnapshotCursor | None,
         until: SnapshotCursor | None,
     ) -> ChunkWalk:
-        noted = NotedTables(connection, self._config, self._filters, self._asked.dialect, known.tables)
+        parts = (connection, self._config, self._filters, self._asked.dialect, known.tables, known.chosen)
         just_now = self._noted is not None and start is None and known.id.startswith(self._noted)
-        is_there = (lambda _: True) if just_now else noted.has
+        is_there = (lambda _: True) if just_now else NotedTables(*parts).has
         return ChunkWalk(connection, self._filters, known.chosen, size, start, until, is_there)
 
     def _definitions(self, history: SchemaHistory, point: LogOffset) -> ChunkWork:

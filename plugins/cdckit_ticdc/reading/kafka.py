@@ -107,6 +107,7 @@ class KafkaLog(MessageLog):
         self._consumer: Consumer | None = None
         self._errors = _Reports(_OPTIONS, self._settings)
         self._at: dict[Partition, int] = {}
+        self._followed: dict[str, str] = {}
         self._damage: DecodeError | None = None
 
     # -- the contract
@@ -212,7 +213,7 @@ class KafkaLog(MessageLog):
     def _following(self, start: Mapping[Partition, int], idle_seconds: float) -> Iterator[list[Chunk]]:
         at = dict(start)
         self._assign(at)
-        identities = self.identities()
+        self._followed = self.identities()
         looked = time.monotonic()
         while True:
             found = [chunk for chunk in self._consumed(idle_seconds) if chunk.messages]
@@ -224,7 +225,7 @@ class KafkaLog(MessageLog):
                 partitions = self._partitions()
                 require_kept(at, partitions)
                 # A topic that was deleted and made anew under its name has the same offsets, and other messages.
-                require_same(identities, self.identities())
+                require_same(self._followed, self.identities())
                 new = {partition: self._range(partition).low for partition in partitions if partition not in at}
                 if new:
                     at |= new
@@ -257,9 +258,7 @@ class KafkaLog(MessageLog):
                 )
                 break
             else:
-                if error.code() in _GONE:
-                    require_kept(self._at, self._partitions())
-                raise self._fault(error)
+                raise self._refused(message, error)
         chunks = [
             Chunk(partition, messages, messages[-1].offset + 1, sum(_size(message) for message in messages))
             for partition, messages in gathered.items()
@@ -336,12 +335,25 @@ class KafkaLog(MessageLog):
         reason = self._errors.reason()
         return f": {reason}" if reason else ""
 
+    def _refused(self, message: Any, error: KafkaError) -> SourceError:
+        """The error that came in a message's place.
+
+        Raises:
+            SourceError: its topic is gone, or another one by now.
+        """
+        if error.code() in _GONE:
+            require_kept(self._at, self._partitions())
+        if error.code() != KafkaError._AUTO_OFFSET_RESET:
+            return self._fault(error)
+        # A topic that was made anew has other offsets, and is asked for those of the one before.
+        require_same(self._followed, self.identities())
+        place = f"topic {message.topic()}, partition {message.partition()}"
+        said = f"{self._at_brokers()}: {place}: {self._errors.redacted(error.str())}"
+        return SourceError(
+            f"{said}: messages between the saved offset and the oldest one left are lost", number="CDC3101"
+        )
+
     def _fault(self, error: KafkaError) -> SourceError:
-        if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            said = f"{self._at_brokers()}: {self._errors.redacted(error.str())}"
-            return SourceError(
-                f"{said}: messages between the saved offset and the oldest one left are lost", number="CDC3101"
-            )
         return self._source_error(self._errors.fault(error))
 
     def _source_error(self, fault: KafkaClientError) -> SourceError:

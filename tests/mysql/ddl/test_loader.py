@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pymysql.cursors import DictCursor
 
-from cdckit_mysql.ddl import Flavor, load_charsets, load_tables
-from cdckit_mysql.table import Database
+from cdckit_mysql.ddl import DdlReader, Flavor, load_charsets, load_each, load_table, load_tables
+from cdckit_mysql.table import Database, TableId
 from mysql.ddl.following import Follower
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
@@ -28,6 +28,21 @@ def test_only_wanted_tables_are_loaded(db_server: SQLServer, database: str) -> N
     assert sorted(table.name for table in tables) == ["a", "c"]
     assert next(found for found in tables.databases if found.name == database).charset == "utf8mb4"
     assert not {"mysql", "sys", "information_schema"} & {found.name for found in tables.databases}
+
+
+def test_several_tables_are_loaded_as_each_alone(db_server: SQLServer, database: str) -> None:
+    for name in ("a", "b"):
+        db_server.execute(f"CREATE TABLE {database}.{name} (`id of {name}` INT PRIMARY KEY, t VARCHAR(5))")
+    names = [TableId(database, name) for name in ("b", "gone", "a")]
+    with db_server.connect() as connection:
+        reader = DdlReader(flavor_of(db_server), charsets=load_charsets(connection))
+        alone = {name: load_table(connection, name, reader) for name in names}
+        assert load_each(connection, names, reader) == alone
+    assert [None if table is None else table.key_columns for table in alone.values()] == [
+        ("id of b",),
+        None,
+        ("id of a",),
+    ]
 
 
 def test_the_session_is_left_as_it_was(db_server: SQLServer, database: str) -> None:

@@ -6,7 +6,7 @@ a chunk is read between two watermarks, and what the log tells of its rows betwe
 
 from __future__ import annotations
 
-from cdckit.connector.incremental.chunks import Chunk, Chunks, UnreadableError
+from cdckit.connector.incremental.chunks import Chunk, Chunks, NotYetError, UnreadableError
 from cdckit.connector.incremental.key_order import KeyOrder, for_placeholders
 from cdckit.connector.incremental.listener import SignalListener
 from cdckit.connector.incremental.signalled_snapshots import SignalledSnapshots
@@ -25,6 +25,7 @@ __all__ = [
     "IncrementalSnapshot",
     "IncrementalState",
     "KeyOrder",
+    "NotYetError",
     "SignalListener",
     "SignalledSnapshots",
     "TableMarks",

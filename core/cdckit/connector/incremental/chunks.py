@@ -25,6 +25,10 @@ class UnreadableError(Exception):
         self.status = status
 
 
+class NotYetError(Exception):
+    """A table or collection is no longer what the log has told of so far: the log is read on first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk(Generic[Row]):
     """Some rows in the order of their key.
@@ -77,6 +81,7 @@ class Chunks(ABC, Generic[Row]):
 
         Raises:
             UnreadableError: it has no key to go by, or is not known.
+            NotYetError: it cannot be told now.
         """
 
     @abstractmethod

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from cdckit.connector.incremental.chunks import Chunk, Chunks, UnreadableError
+from cdckit.connector.incremental.chunks import Chunk, Chunks, NotYetError, UnreadableError
 from cdckit.connector.incremental.state import IncrementalState, Wanted
 from cdckit.connector.incremental.watermarks import Watermarks
 from cdckit.connector.incremental.window import Window
@@ -196,6 +196,8 @@ class IncrementalSnapshot(Generic[Row]):
             except UnreadableError as error:
                 self._refuse(error)
                 continue
+            except NotYetError:
+                return False
             if chunk is None and last:
                 return False
             # A chunk in the middle may be empty, where a condition leaves its rows out; at the end that says that all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count, repeat
 from typing import Any
 
 from cdckit.api.marks import RoutedMark
@@ -37,18 +38,28 @@ class GatheredRows:
     gone: list[Any] = field(default_factory=list)
     keyed: list[tuple[bytes, int]] = field(default_factory=list)
 
+    def note_keys(self, keys: Sequence[Struct], *, gone: bool) -> None:
+        """Notes the keys of rows that went, or of those that are put next."""
+        numbers = repeat(-1) if gone else count(len(self.put))
+        self.keyed += zip(key_hashes(keys), numbers, strict=False)
+
     def changes(self, put: Sequence[bytes]) -> Iterator[Changed]:
         """By keys, of the hashes of the rows that came."""
         return ((key, None if number < 0 else put[number]) for key, number in self.keyed)
 
 
-def key_hash(key: Struct) -> bytes:
-    """That of a key in one form, where its times may be written in more than one."""
-    values = [
+def key_hashes(keys: Sequence[Struct]) -> list[bytes]:
+    """Those of keys of one schema, in one form where their times may be written in more than one."""
+    if not any(field.schema.name in _OF_TIMES for field in keys[0].schema.fields):
+        return [digest(repr([*key.values]).encode()) for key in keys]
+    return [digest(repr(_in_one_form(key)).encode()) for key in keys]
+
+
+def _in_one_form(key: Struct) -> list[Any]:
+    return [
         shortened(value) if one.schema.name in _OF_TIMES and isinstance(value, str) else value
         for one, value in zip(key.schema.fields, key.values, strict=True)
     ]
-    return digest(repr(values).encode())
 
 
 def parts(

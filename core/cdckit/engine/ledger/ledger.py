@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cdckit.api.messages import Messages
-from cdckit.api.record import UNAVAILABLE_HEADER, Batch, Offset, lane_of
+from cdckit.api.record import LANE_END, UNAVAILABLE_HEADER, Batch, Offset, lane_of
 from cdckit.api.schema import Schema
 from cdckit.engine.ledger.kept import Head, Place, Writable, read_head, read_tables, save_table
 from cdckit.engine.ledger.record_taker import INCREMENTAL, lacking, source_of
@@ -123,24 +123,39 @@ class Ledger:
         noted = self._rows
         if not messages.topics or noted is None:
             return
+        runs = noted.runs
+        if len(runs) == 1:
+            rows = _Rows(runs[0], noted.befores, noted.afters, messages.values, messages.positions[0])
+            self._take_run(messages.topics, rows)
+        elif runs:  # of tombstones alone there are none
+            self._take_runs(noted, messages)
+        self._look_for_partial_rows(messages)
+        self._look_how_far(messages.positions, runs)
+        noted.clear()
+
+    def _take_runs(self, noted: RowTexts, messages: Messages) -> None:
         ends = [(run.first, run.before, run.after) for run in noted.runs[1:]]
         ends.append((len(messages), len(noted.befores), len(noted.afters)))
-        alone = len(noted.runs) == 1
         for run, (end, before, after) in zip(noted.runs, ends, strict=True):
-            topics = messages.topics if alone else messages.topics[run.first : end]
-            topic = topics[0]
-            if topics.count(topic) == len(topics):
-                befores, afters = noted.befores[run.before : before], noted.afters[run.after : after]
-                written = messages.values if alone else messages.values[run.first : end]
-                self._take(topic, _Rows(run, befores, afters, written, messages.positions[run.first]))
-            else:
-                for each in set(topics):
-                    self._table(each).spoil("rows of one event go to several topics")
-        self._look_for_partial_rows(messages)
-        for position in {messages.positions[0], max(messages.positions)}:
+            hashes = noted.befores[run.before : before], noted.afters[run.after : after]
+            rows = _Rows(run, *hashes, messages.values[run.first : end], messages.positions[run.first])
+            self._take_run(messages.topics[run.first : end], rows)
+
+    def _take_run(self, topics: Sequence[str], rows: _Rows) -> None:
+        if topics.count(topics[0]) == len(topics):
+            self._take(topics[0], rows)
+            return
+        for each in set(topics):
+            self._table(each).spoil("rows of one event go to several topics")
+
+    def _look_how_far(self, positions: Sequence[str], runs: Sequence[Run]) -> None:
+        """Notes the newest position: of each run the last message has it."""
+        ends = [*(positions[run.first - 1] for run in runs[1:]), positions[-1]]
+        newest, reached = max(ends if all(ends) else positions), self._reached
+        for position in (newest, positions[0]) if LANE_END in newest else (newest,):
             lane = lane_of(position)
-            self._reached[lane] = max(position, self._reached.get(lane, ""))
-        noted.clear()
+            if position > reached.get(lane, ""):
+                reached[lane] = position
 
     def _take(self, topic: str, rows: _Rows) -> None:
         table, run = self._table(topic), rows.run

@@ -7,20 +7,19 @@ from contextlib import suppress
 from typing import Protocol
 
 from cdckit.api.marks import MarkKind
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.record import Batch, Offset
 from cdckit.api.schema import Schema
-from cdckit.api.struct import Struct
-from cdckit.engine.ledger.gathered import GatheredRows, key_hash
+from cdckit.engine.ledger.changes import Changes
+from cdckit.engine.ledger.gathered import GatheredRows
 from cdckit.engine.ledger.kept import Writable
 from cdckit.engine.ledger.layouts import Layout, Layouts
 from cdckit.engine.ledger.ledger import Ledger
 from cdckit.engine.ledger.marked import Marked
 from cdckit.engine.ledger.record_taker import RecordTaker, source_of
-from cdckit.engine.ledger.row_form import RowForm, digest
+from cdckit.engine.ledger.row_form import RowForm
 from cdckit.engine.ledger.table import TableLedger
 from cdckit.engine.ledger.window import KeyedRows
 from cdckit.errors import CdcError
-from cdckit.tables.shapes import EnvelopeShape
 
 _SEVERAL = "its rows are those of several tables, one of which was emptied"
 
@@ -98,29 +97,28 @@ class RecordLedger(RecordTaker, Ledger):
 
     # -- what comes
 
-    def _take_row(self, record: Record, value: Struct, shape: EnvelopeShape, key: Struct) -> None:
-        layout = self._layouts(shape.row, key.schema)
-        table = self._known_table(record, value, layout, key)
-        rows = self._gathered.get((record.topic, shape.row, key.schema))
+    def _take_changes(self, changes: Changes) -> None:
+        op, layout = changes.op, self._layouts(changes.shape.row, changes.key)
+        table = self._known_table(changes, layout)
+        known_as = changes.topic, changes.shape.row, changes.key
+        rows = self._gathered.get(known_as)
         if rows is None:
-            rows = self._gathered[record.topic, shape.row, key.schema] = GatheredRows(record.position, layout)
-        self._look_for_holes(record)
-        op = value["op"]
+            rows = self._gathered[known_as] = GatheredRows(changes.position, layout)
+        self._look_for_holes(changes.records[0])
         if table.keyed:
-            rows.keyed.append((key_hash(key), -1 if op == "d" else len(rows.put)))
+            rows.note_keys(changes.keys, gone=op == "d")
         if table.void:
             return
         for wanted, before, into in (("rcu", False, rows.put), ("ud", True, rows.gone)):
             if op in wanted and not (before and table.keyed):
-                row = self._image(record, shape, rows.layout, key, before=before)
-                if row is not None:
-                    into.append(row)
-                    self._count += 1
+                images = self._images(changes, rows.layout, before=before)
+                into.extend(images)
+                self._count += len(images)
 
-    def _known_table(self, record: Record, value: Struct, layout: Layout, key: Struct) -> TableLedger:
-        """The table of a record's topic, with its source noted."""
-        table = self._table(record.topic)
-        name, op = source_of(value["source"]), value["op"]
+    def _known_table(self, changes: Changes, layout: Layout) -> TableLedger:
+        """The table of the changes' topic, with its source noted."""
+        topic, op, name = changes.topic, changes.op, source_of(changes.source)
+        table = self._table(topic)
         first = table.form is None
         if op == "r" and not table.reading:
             self._add_up()
@@ -128,9 +126,9 @@ class RecordLedger(RecordTaker, Ledger):
         if table.pending.emptied:
             table.settle()
             first = True
-        if first and self._keeps_keys(record.topic, reading=op == "r"):
-            self._keep_keys(record.topic, table, reading=op == "r")
-        self._note_key(table, layout.form, tuple(one.name for one in key.schema.fields))
+        if first and self._keeps_keys(topic, reading=op == "r"):
+            self._keep_keys(topic, table, reading=op == "r")
+        self._note_key(table, layout.form, tuple(one.name for one in changes.key.fields))
         self._note_source(table, name)
         return table
 
@@ -220,12 +218,12 @@ class RecordLedger(RecordTaker, Ledger):
             table.spoil(changed(table.form, form, rows.position))
             return
         names = table.form.columns
-        put = [*map(digest, rows.layout.texts(rows.put, names))]
+        put = rows.layout.hashes(rows.put, names)
         if table.keyed:
             self._keyed.apply(topic, rows.changes(put))
             table.changed = True
         else:
-            table.take(put, [*map(digest, rows.layout.texts(rows.gone, names))])
+            table.take(put, rows.layout.hashes(rows.gone, names))
 
     # -- how far it is
 

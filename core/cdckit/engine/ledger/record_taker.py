@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from cdckit.api.marks import RoutedMark
-from cdckit.api.record import UNAVAILABLE_HEADER, Record, lane_of
+from cdckit.api.record import LANE_END, UNAVAILABLE_HEADER, Record, lane_of
 from cdckit.api.struct import Struct
+from cdckit.engine.ledger.changes import Changes, alike
 from cdckit.engine.ledger.gathered import parts
 from cdckit.engine.ledger.layouts import Layout, Layouts
 from cdckit.engine.ledger.marked import Marked, marked
-from cdckit.tables.shapes import EnvelopeShape, carries_rows, shape_of
+from cdckit.tables.shapes import carries_rows, shape_of
 
 GATHERED = 2000
 """So many rows are hashed together."""
@@ -34,18 +35,17 @@ class RecordTaker(ABC):
     def take_records(self, records: Sequence[Record], marks: Sequence[RoutedMark] = ()) -> None:
         """Takes records in order, and what happened to whole tables among them."""
         for part, mark in parts(records, marks):
-            for record in part:
-                self._take_record(record)
+            for group in alike(part):
+                self._take_group(group)
             if mark is not None:
                 self._cut()
                 self._mark(marked(mark, self._layouts))
         if self._count >= GATHERED:
             self._add_up()
 
-    def _take_record(self, record: Record) -> None:
-        lane = lane_of(record.position)
-        if record.position > self._reached.get(lane, ""):
-            self._reached[lane] = record.position
+    def _take_group(self, records: Sequence[Record]) -> None:
+        self._note_reached(records)
+        record = records[0]
         value = record.value
         if not isinstance(value, Struct):
             return
@@ -53,32 +53,41 @@ class RecordTaker(ABC):
         if shape is None:
             if carries_rows(value.schema):
                 self._spoil(record.topic, _NO_ROWS)
-        elif value["op"] == "t":
+            return
+        changes = Changes(records, shape)
+        if changes.op == "t":
             self._cut()
             self._emptied(record.topic)
         elif not isinstance(record.key, Struct):
             self._spoil(record.topic, _NO_KEY)
-        elif value["source"].get("snapshot") != INCREMENTAL:
-            self._take_row(record, value, shape, record.key)
+        elif changes.source.get("snapshot") != INCREMENTAL:
+            self._take_changes(changes)
+
+    def _note_reached(self, records: Sequence[Record]) -> None:
+        reached = self._reached
+        for record in records if LANE_END in records[0].position else (max(records, key=_position),):
+            lane = lane_of(record.position)
+            if record.position > reached.get(lane, ""):
+                reached[lane] = record.position
 
     def _look_for_holes(self, record: Record) -> None:
         if record.headers and record.header(UNAVAILABLE_HEADER) is not None:
             self._spoil(record.topic, lacking(record.position))
 
-    def _image(self, record: Record, shape: EnvelopeShape, layout: Layout, key: Struct, *, before: bool) -> Any:
-        """The row, or the document, before or behind a change, as its layout has it; None where it is not told."""
-        value = record.value
-        assert isinstance(value, Struct)
-        image = (shape.document if shape.has_documents else shape.image)(value, before=before)
-        if image is None:
-            why = f"the change at position {record.position} does not tell the row {_WHEN[before]} it"
-            self._spoil(record.topic, why)
-            return None
-        return layout.row(key, image)
+    def _images(self, changes: Changes, layout: Layout, *, before: bool) -> Sequence[Any]:
+        """The rows, or the documents, before or behind changes, as their layout has them; none if one is not told."""
+        images = changes.images(before=before)
+        for number in range(len(images)) if not all(images) else ():
+            if images[number] is None:
+                record = changes.records[number]
+                why = f"the change at position {record.position} does not tell the row {_WHEN[before]} it"
+                self._spoil(record.topic, why)
+                return ()
+        return layout.rows(changes.keys, images)
 
     @abstractmethod
-    def _take_row(self, record: Record, value: Struct, shape: EnvelopeShape, key: Struct) -> None:
-        """Takes a change of a row."""
+    def _take_changes(self, changes: Changes) -> None:
+        """Takes changes of rows."""
 
     @abstractmethod
     def _add_up(self) -> None:
@@ -99,6 +108,10 @@ class RecordTaker(ABC):
     @abstractmethod
     def _spoil(self, topic: str, why: str) -> None:
         """The sums of a topic tell nothing from here on."""
+
+
+def _position(record: Record) -> str:
+    return record.position
 
 
 def lacking(position: str) -> str:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from cdckit.api.record import Record
 from cdckit.api.schema import Schema
-from cdckit.api.struct import Struct
-from cdckit.engine.ledger.gathered import GatheredRows, key_hash
+from cdckit.engine.ledger.changes import Changes
+from cdckit.engine.ledger.gathered import GatheredRows
 from cdckit.engine.ledger.layouts import Layouts
 from cdckit.engine.ledger.marked import Marked
 from cdckit.engine.ledger.record_taker import RecordTaker, source_of
-from cdckit.engine.ledger.row_form import digest
 from cdckit.engine.ledger.steps import CHANGE_BYTES, Emptied, Known, Reached, RowsRead, Spoilt, Step
-from cdckit.tables.shapes import EnvelopeShape
 
 _MOST_BYTES = 1 << 20
 """So much is told by keys before it is handed over."""
@@ -65,43 +61,34 @@ class TaskRows(RecordTaker):
         self._reached, self._bytes = {}, 0
         return steps
 
-    def _take_row(self, record: Record, value: Struct, shape: EnvelopeShape, key: Struct) -> None:
-        op = value["op"]
-        opened = self._opened(record, shape, key, reading=op == "r")
-        opened.told.sources.setdefault(source_of(value["source"]))
-        self._look_for_holes(record)
+    def _take_changes(self, changes: Changes) -> None:
+        op = changes.op
+        opened = self._opened(changes, reading=op == "r")
+        opened.told.sources.setdefault(source_of(changes.source))
+        self._look_for_holes(changes.records[0])
         rows, keyed = opened.rows, opened.told.keyed
-        put = op == "d" or self._take_image(record, shape, key, opened, rows.put, before=False)
-        if keyed:
-            if put:
-                rows.keyed.append((key_hash(key), -1 if op == "d" else len(rows.put) - 1))
-                self._count += 1
-        elif op in "ud":
-            self._take_image(record, shape, key, opened, rows.gone, before=True)
+        put = () if op == "d" else self._images(changes, rows.layout, before=False)
+        if keyed and (put or op == "d"):
+            rows.note_keys(changes.keys, gone=op == "d")
+            self._count += len(changes.records)
+        gone = self._images(changes, rows.layout, before=True) if op in "ud" and not keyed else ()
+        rows.put += put
+        rows.gone += gone
+        self._count += len(put) + len(gone)
 
-    def _take_image(
-        self, record: Record, shape: EnvelopeShape, key: Struct, opened: _Open, into: list[Any], *, before: bool
-    ) -> bool:
-        row = self._image(record, shape, opened.rows.layout, key, before=before)
-        if row is None:
-            return False
-        into.append(row)
-        self._count += 1
-        return True
-
-    def _opened(self, record: Record, shape: EnvelopeShape, key: Struct, *, reading: bool) -> _Open:
-        named = record.topic, shape.row, key.schema, reading
-        found = self._open.get(named)
+    def _opened(self, changes: Changes, *, reading: bool) -> _Open:
+        topic, row, key = changes.topic, changes.shape.row, changes.key
+        found = self._open.get((topic, row, key, reading))
         if found is None:
-            layout, topic = self._layouts(shape.row, key.schema), record.topic
+            layout = self._layouts(row, key)
             columns, known = layout.form.columns, self._known.forms.get(topic)
             # Columns that came later than those that are added up are left out; a snapshot begins anew with all.
             if known is not None and not reading and known.covers(layout.form):
                 columns = known.columns
             keyed = self._known.by_keys(topic, reading=reading)
-            identified = tuple(one.name for one in key.schema.fields)
-            parts = topic, dict[str, None](), reading, layout.form, tuple(columns), identified, record.position, keyed
-            found = self._open[named] = _Open(RowsRead(*parts), GatheredRows(record.position, layout))
+            identified, position = tuple(one.name for one in key.fields), changes.position
+            parts = topic, dict[str, None](), reading, layout.form, tuple(columns), identified, position, keyed
+            found = self._open[topic, row, key, reading] = _Open(RowsRead(*parts), GatheredRows(position, layout))
         return found
 
     def _mark(self, mark: Marked) -> None:
@@ -121,14 +108,14 @@ class TaskRows(RecordTaker):
     def _add_up(self) -> None:
         for opened in self._open.values():
             told, rows = opened.told, opened.rows
-            put = [*map(digest, rows.layout.texts(rows.put, told.names))]
+            put = rows.layout.hashes(rows.put, told.names)
             if told.keyed:
                 for key, number in rows.keyed:
                     told.change(key, None if number < 0 else put[number])
                 self._bytes += len(rows.keyed) * CHANGE_BYTES
             else:
                 told.sums.add(put)
-                told.sums.remove([*map(digest, rows.layout.texts(rows.gone, told.names))])
+                told.sums.remove(rows.layout.hashes(rows.gone, told.names))
             rows.put, rows.gone, rows.keyed = [], [], []
         self._count = 0
 

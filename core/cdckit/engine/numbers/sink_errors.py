@@ -78,6 +78,12 @@ ENTRIES = (
     Entry("CDC4301", "the file cannot be written", "Disk, rights, or the file was moved away.", "see the message."),
     Entry("CDC4302", "standard output is gone", "Who read it has gone away.", "start again: nothing is lost."),
     Entry(
+        "CDC4303",
+        "rows of a Spark job cannot be written as they are",
+        "A row names no topic, or tasks write rows that are not in the log's order.",
+        "change the DataFrame as the message says.",
+    ),
+    Entry(
         "CDC4401",
         "a change of definition is refused",
         "`schema.evolution`, or the kind of change, does not let the table follow it.",

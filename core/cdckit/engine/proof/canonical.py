@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from cdckit.api.held import Image, Shown
+from cdckit.tables.floats import six_digits
 
 DOCUMENT = "document"
 """The field of a row that is one text, as MongoDB's documents are in events."""
@@ -44,6 +45,7 @@ class RowReader:
         columns = self._columns or ()
         self._documents = [at for at, name in enumerate(columns) if shown is not None and name in shown.documents]
         self._times = [at for at, name in enumerate(columns) if shown is not None and name in shown.times]
+        self._floats = [at for at, name in enumerate(columns) if shown is not None and name in shown.floats]
 
     def image(self, key: Any, value: Any, position: str) -> Image | None:
         """The image of a message; None where it has no key, and so tells of no row that could be found again.
@@ -78,7 +80,7 @@ class RowReader:
         names, dumps, shown = self._columns, orjson.dumps, self._values
         if names is None or not self._envelope or self._told is not None:
             return None
-        plain = not self._documents and not self._times
+        plain = not self._documents and not self._times and not self._floats
         found, rows = [], []
         for key, event in zip(keys, values, strict=True):
             if type(key) is not dict or type(event) is not dict:
@@ -116,6 +118,9 @@ class RowReader:
             text = values[at]
             if isinstance(text, str) and "." in text and not (text[-1] == "Z" and text[-2] != "0"):
                 values[at] = shortened(text)
+        for at in self._floats:
+            if isinstance(number := values[at], float):
+                values[at] = float(six_digits(number))
         return values
 
     def fields(self, row: bytes) -> dict[str, Any]:

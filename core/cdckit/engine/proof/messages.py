@@ -14,7 +14,8 @@ from cdckit.api.struct import Struct
 from cdckit.engine.proof.canonical import OfRow, RowReader
 from cdckit.errors import ConfigError
 
-_EVENT = frozenset({"before", "after", "source", "op"})
+_EVENT = frozenset({"after", "source", "op"})
+"""What change events have; those of MongoDB in Debezium 1.9 have no row before."""
 _NO_KEY = "its records have no key, so that one row cannot be told from another: a primary key, or message.key.columns"
 _PARTIAL = (
     "the source's log did not carry all values of its rows (binlog_row_image), so that the topic holds parts of them"

@@ -219,7 +219,8 @@ class Round:
         columns = frozenset().union(*known) if len(known) == len(arriving) else None
         documents = frozenset().union(*(each.documents for each in arriving))
         times = frozenset().union(*(each.times for each in arriving))
-        self._images.show(route.topic, Shown(columns, route.key, documents, times))
+        floats = frozenset().union(*(each.floats for each in arriving))
+        self._images.show(route.topic, Shown(columns, route.key, documents, times, floats=floats))
 
     def _through(self, records: Sequence[Record]) -> Sequence[Record]:
         made = self._chain.apply(records)

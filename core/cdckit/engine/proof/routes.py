@@ -23,6 +23,9 @@ _LATER = 86_400_000
 _PLAIN_TYPES = frozenset({"int8", "int16", "int32", "int64", "string"})
 _OF_JSON = (JSON.name,)
 _OF_TIMES = (ZONED_TIMESTAMP.name, ZONED_TIME.name)
+_NUMBERS = ("pos", "row", "server_id", "thread", "ord", "txnNumber", "wallTime")
+_TEXTS = ("file", "gtid", "query", "sequence", "lsid")
+"""What of the source block tells of the event besides times, as MySQL's and MongoDB's have it."""
 _KINDS = {"r": "reads", "c": "creates", "u": "updates", "d": "deletes"}
 
 
@@ -37,6 +40,7 @@ class Route:
         key: the fields of the key.
         documents: the fields that hold JSON as text.
         times: the fields that hold times as text.
+        floats: the fields that hold numbers of four bytes.
         plain_key: whether the key is as the source has it, of numbers and texts.
         left_out: fields that tell of the event, and are not.
         undecidable: why the table cannot be compared; None: it can.
@@ -48,6 +52,7 @@ class Route:
     key: tuple[str, ...] = ()
     documents: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()
+    floats: frozenset[str] = frozenset()
     plain_key: bool = False
     left_out: tuple[str, ...] = ()
     undecidable: str | None = None
@@ -72,12 +77,13 @@ def route_of(example: TableExample, chain: TransformChain) -> Route:
     key = made["c"][0].key
     fields = tuple(field.name for field in key.schema.fields) if isinstance(key, Struct) else ()
     documents, times = (frozenset(_named(made["c"][0], names)) for names in (_OF_JSON, _OF_TIMES))
+    floats = frozenset(_floats(made["c"][0]))
     plain = _plain(key) == _plain(example.records[0].key) and _is_plain(key)
-    return Route(example.table, topic, columns, fields, documents, times, plain, tuple(of_events))
+    return Route(example.table, topic, columns, fields, documents, times, floats, plain, tuple(of_events))
 
 
 def _undecidable(example: TableExample, made: Mapping[str, list[Record]], later: list[Record]) -> str | None:
-    if example.records[0].key is None:
+    if not _has_key(example.records[0]):
         return "it has no key, so that one row cannot be told from another: a primary key, or message.key.columns"
     lost = [_KINDS[op] for op, records in made.items() if not records]
     if lost:
@@ -92,6 +98,14 @@ def _undecidable(example: TableExample, made: Mapping[str, list[Record]], later:
     if first.key is None:
         return "the transforms take its key away"
     return None
+
+
+def _has_key(record: Record) -> bool:
+    """Whether the record's key has anything of its row: by `topic.key.field.regex` it may tell of the table alone."""
+    key, row = record.key, _struct(record)
+    if not isinstance(key, Struct) or row is None:
+        return key is not None
+    return any(name in row for name in key.schema.index)
 
 
 def _made(record: Record, op: str, chain: TransformChain, later: int = 0) -> list[Record]:
@@ -119,8 +133,13 @@ def _times(struct: Struct, later: int) -> dict[str, Any]:
 
 
 def _places(source: Struct) -> dict[str, Any]:
-    """Numbers of the log that another event would have."""
-    return {name: (source.get(name) or 0) + 1 for name in ("pos", "row", "server_id", "ord") if name in source}
+    """Where another event would be from: its place in the log, and whether it is of a snapshot."""
+    found: dict[str, Any] = {name: (source.get(name) or 0) + 1 for name in _NUMBERS if name in source}
+    found |= {name: f"{source.get(name) or ''}1" for name in _TEXTS if name in source}
+    if "snapshot" in source:
+        mark = source["snapshot"]
+        found["snapshot"] = (not mark) if isinstance(mark, bool) else ("true" if mark in (None, "false") else None)
+    return found
 
 
 def _row(record: Record) -> dict[str, Any] | None:
@@ -131,7 +150,7 @@ def _row(record: Record) -> dict[str, Any] | None:
 
 def _struct(record: Record) -> Struct | None:
     value = record.value
-    if isinstance(value, Struct) and {"before", "after", "source", "op"} <= value.schema.index.keys():
+    if isinstance(value, Struct) and {"after", "source", "op"} <= value.schema.index.keys():
         value = value["after"]
     return value if isinstance(value, Struct) else None
 
@@ -140,6 +159,12 @@ def _named(record: Record, schemas: Collection[str | None]) -> list[str]:
     """The fields of the row whose schemas have one of these names."""
     row = _struct(record)
     return [] if row is None else [field.name for field in row.schema.fields if field.schema.name in schemas]
+
+
+def _floats(record: Record) -> list[str]:
+    """The fields of the row that hold numbers of four bytes."""
+    row = _struct(record)
+    return [] if row is None else [field.name for field in row.schema.fields if field.schema.type == "float32"]
 
 
 def _is_plain(key: Any) -> bool:

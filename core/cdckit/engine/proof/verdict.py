@@ -16,6 +16,7 @@ from cdckit.engine.proof.routes import Route, shared
 from cdckit.engine.proof.suspects import Suspects
 
 _SHOWN = 1000
+_EMPTIED = "TRUNCATE is left out (skipped.operations: t, the default): rows from before one stay"
 _LEFT_OUT = "the transforms leave out some of its rows"
 
 
@@ -121,7 +122,7 @@ class Verdict:
             counts["extra"],
             changed,
             found.position,
-            note="; ".join(self._notes(found, topic, routes, gone if missing else None, moving)),
+            note="; ".join(self._notes(found, topic, routes, gone if missing else None, moving, counts["extra"])),
             differences=tuple(_differences(found, self._images, still)),
             plain_key=len(routes) == 1 and routes[0].plain_key,
             exact=found.exact and topic not in found.passing,
@@ -133,9 +134,13 @@ class Verdict:
             return f"tail only: {self._images.removed[topic]}"
         return next((why for route in routes if (why := self._config.rows_left_out(route.table))), None)
 
-    def _notes(self, found: Found, topic: str, routes: Sequence[Route], gone: str | None, moving: int) -> Iterator[str]:
+    def _notes(
+        self, found: Found, topic: str, routes: Sequence[Route], gone: str | None, moving: int, extra: int
+    ) -> Iterator[str]:
         if gone is not None:
             yield gone
+        if extra and "t" in self._config.skipped:
+            yield _EMPTIED
         if moving:
             yield f"{moving} rows that differ kept changing"
         if found.more[topic]:

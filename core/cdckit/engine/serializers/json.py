@@ -15,7 +15,7 @@ from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit.engine.serializers.json_text import Text, TextCompiler
-from cdckit.engine.serializers.row_text_compiler import Digest, OfText
+from cdckit.engine.serializers.row_text_compiler import Digest, OfText, TextAlone
 from cdckit.engine.serializers.row_texts import RowTexts
 from cdckit.engine.serializers.simple_text import simple_text
 from cdckit.errors import TransformError
@@ -130,6 +130,8 @@ class JsonSerializer(Serializer):
         def encode(data: Sequence[Datum | None]) -> list[bytes | None]:
             template: Template | None = None
             filled: Text = _never
+            schema: Schema | None = None
+            text: TextAlone = _never
             out: list[bytes | None] = []
             append = out.append
             for datum in data:
@@ -140,7 +142,10 @@ class JsonSerializer(Serializer):
                     append(filled(datum.fills))
                 elif type(datum) is Struct:
                     template = None
-                    append(rows.text(datum, len(out)))
+                    if datum.schema is not schema:
+                        schema = datum.schema
+                        text = rows.text(schema)
+                    append(text(datum, len(out)))
                 else:
                     append(None if datum is None else _single(texts, datum))
             return out
@@ -169,7 +174,7 @@ def _first(given: bool | None, otherwise: bool) -> bool:
     return otherwise if given is None else given
 
 
-def _never(_value: Any) -> bytes:
+def _never(_value: Any, _number: int = 0) -> bytes:
     raise AssertionError("a schema is looked up before its first value")
 
 

@@ -63,22 +63,33 @@ class PayloadCompiler:
     def _compile_struct(self, schema: Schema) -> Payload:
         """`def payload(s)`: the struct's dict."""
         scope: dict[str, Any] = {}
-        names = [f"v{f.index}" for f in schema.fields]
+        unpack, members = self.members(schema, "s", "v", scope)
+        source = f"def payload(s):\n    {unpack}\n    return {members}\n"
+        exec(source, scope)  # noqa: S102 - generated from the schema alone
+        function: Payload = scope["payload"]
+        return function
+
+    def members(self, schema: Schema, struct: str, values: str, scope: dict[str, Any]) -> tuple[str, str]:
+        """The statement that takes a struct's values, and the expression for its dict.
+
+        Args:
+            schema: that of the struct.
+            struct: its name.
+            values: what the names of its values begin with; their numbers follow.
+            scope: gets what the expression needs.
+        """
+        names = [f"{values}{f.index}" for f in schema.fields]
         members = [
             f"{f.name!r}: {self._expression(f.schema, name, scope)}"
             for f, name in zip(schema.fields, names, strict=True)
         ]
-        unpack = f"{', '.join(names)}, = s.values" if names else "pass"
-        source = f"def payload(s):\n    {unpack}\n    return {{{', '.join(members)}}}\n"
-        exec(source, scope)  # noqa: S102 - generated from the schema alone
-        function: Payload = scope["payload"]
-        return function
+        return f"{', '.join(names)}, = {struct}.values" if names else "pass", f"{{{', '.join(members)}}}"
 
     def _expression(self, schema: Schema, name: str, scope: dict[str, Any]) -> str:
         """The expression that renders variable `name`."""
         rendered = self._rendered(schema, name, scope)
         if schema.default is not None and self.config.replace_null_with_default:
-            default = f"d{len(scope)}"
+            default = f"default{len(scope)}"
             scope[default] = self._default(schema)
             return f"({default} if {name} is None else {rendered})"
         if rendered == name or not schema.optional:
@@ -99,7 +110,7 @@ class PayloadCompiler:
                 return f"decimal_number({name}, {int((schema.parameters or {}).get('scale', 0))})"
             scope["b64"] = b2a_base64
             return f"b64({name}, newline=False).decode('ascii')"
-        nested = f"f{len(scope)}"
+        nested = f"nested{len(scope)}"
         scope[nested] = self._nested(schema)
         return f"{nested}({name})"
 

@@ -119,7 +119,17 @@ class TextCompiler:
 
     def _filled(self, fill: str, schema: Schema, hole: Path, scope: dict[str, Any]) -> tuple[list[str], str]:
         """Lines that come before the whole is put together, and the expression that writes what fills a hole."""
-        return [], self._fill(fill, schema_at(schema, hole), scope)
+        within = schema_at(schema, hole)
+        if within.type != "struct":
+            return [], self._fill(fill, within, scope)
+        written, values = f"t{fill[1:]}", f"{fill}_"
+        unpack, members = self.payloads.members(within, fill, values, scope)
+        there = [unpack, f"{written} = dumps({members})", *self._beside(written, values, schema, hole, scope)]
+        return [f"if {fill} is None: {written} = b'null'", "else:", *(f"    {line}" for line in there)], written
+
+    def _beside(self, written: str, values: str, schema: Schema, hole: Path, scope: dict[str, Any]) -> list[str]:
+        """Lines behind those that write a struct, given the names of its text and its values."""
+        return []
 
     def _fill(self, fill: str, schema: Schema, scope: dict[str, Any]) -> str:
         """The expression that writes what fills a hole."""

@@ -5,8 +5,7 @@ Hashes are taken while a text is still in the processor's caches; to keep all te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,16 +14,12 @@ from cdckit.api.record import Record
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct, Template
 from cdckit.connector.envelope import is_envelope
-from cdckit.engine.serializers.json_payload import Payload, PayloadCompiler
+from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit.engine.serializers.json_text import Text, hollow
-from cdckit.engine.serializers.row_text_compiler import IMAGES, Digest, OfText, RowTextCompiler
+from cdckit.engine.serializers.row_text_compiler import IMAGES, Digest, OfText, Places, RowTextCompiler, TextAlone
 
 _READ = "r"
-_TABLE_NAMES = ("db", "table", "collection")
-_TO_BEFORE = b'{"before":'
-_BEHIND_BEFORE, _BEHIND_AFTER = b'},"after":', b'},"source":{'
-_TO_AFTER = len(_BEHIND_BEFORE) - 1
-_NULL_TO_AFTER = len(b'null,"after":')
+_TABLE_NAMES = ("db", "collection", "table")
 _FLAT = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string", "bytes")
 
 
@@ -50,56 +45,26 @@ class Run(NamedTuple):
     after: int
 
 
-class _Noted(NamedTuple):
-    """Where events of one schema have what tells runs apart.
+class _Open:
+    """What the events of the run that is written have in common.
 
     Attributes:
-        row: the schema of their rows; None: they have none.
-        op: the number of the operation's field.
-        source: that of the source block.
-        table: of the values of a source block those that name the table; None: it has none.
+        records: those that are written.
+        schema: that of the events.
+        op: the operation; of a snapshot none, as its source block says more than where a row is.
+        topic: the topic.
+        database: what the source block calls the database.
+        table: what it calls the table.
     """
 
-    row: Schema | None = None
-    op: int = 0
-    source: int = 0
-    table: Callable[[Sequence[Any]], Any] | None = None
+    __slots__ = ("database", "op", "records", "schema", "table", "topic")
 
-
-class _Found(NamedTuple):
-    """How events of one schema are written whose rows can be found in their texts by what stands behind them.
-
-    Attributes:
-        write: writes an event.
-        hashed: the hash of a row, given what was written.
-        start: where the row before begins in the text.
-    """
-
-    write: Text
-    hashed: Callable[[Any, bytes], bytes]
-    start: int
-
-
-class _Apart(NamedTuple):
-    """How events of one schema are written row by row.
-
-    Attributes:
-        before: the number of the field of the row before.
-        after: that of the row after.
-        write: writes a row.
-        hashed: the hash of a row, given what was written.
-        envelope: makes of an event, whose rows are texts, what `orjson` writes.
-        head: what stands before an event.
-        tail: what stands behind it.
-    """
-
-    before: int
-    after: int
-    write: Text
-    hashed: Callable[[Any, bytes], bytes]
-    envelope: Payload
-    head: bytes
-    tail: bytes
+    def __init__(self) -> None:
+        self.records: Sequence[Record] = ()
+        self.schema: Schema | None = None
+        self.op = self.topic = ""
+        self.database: Any = None
+        self.table: Any = None
 
 
 class _Event:
@@ -133,73 +98,61 @@ class RowTexts:
         self.befores: list[bytes] = []
         self.afters: list[bytes] = []
         self.runs: list[Run] = []
-        noting = self.befores.append, self.afters.append
-        self.texts = RowTextCompiler(payloads, noting, with_schema=with_schema, of_text=of_text, digest=digest)
-        self._event = _Event()
+        noted = self.befores, self.afters
+        self.texts = RowTextCompiler(payloads, noted, with_schema=with_schema, of_text=of_text, digest=digest)
         self._payloads = payloads
-        self._records: Sequence[Record] = ()
-        self._schema: Schema | None = None
-        self._last = _Noted()
-        self._written: Schema | None = None
-        self._way: _Found | _Apart
-        self._op, self._topic, self._table = "", "", None
+        self._open = _Open()
 
     def begin(self, records: Sequence[Record]) -> None:
         """The values of these are written next; forgets what there is."""
         self.clear()
-        self._records = records
+        self._open.records = records
 
     def filled_text(self, template: Template, first: int) -> Text:
         """The function that writes a template's struct, which notes its rows in a run that begins here or before."""
         self._note(template.schema, template.values, first)
         return self.texts.filled_text(template)
 
-    def text(self, datum: Struct, first: int) -> bytes:
-        """Writes a struct that is no template's, and notes its rows."""
-        schema, values = datum.schema, datum.values
-        noted = self._note(schema, values, first)
-        if noted.row is None:
-            return self.texts.text(schema)(datum)
-        if schema is not self._written:
-            self._written, self._way = schema, self._way_of(schema, noted.row)
-        way = self._way
-        return self._found(way, datum, values) if isinstance(way, _Found) else self._apart(way, values)
-
-    def _found(self, way: _Found, datum: Struct, values: Sequence[Any]) -> bytes:
-        text, before, after, at = way.write(datum), values[0], values[1], way.start
-        if before is None:
-            at += _NULL_TO_AFTER
-        else:
-            end = text.index(_BEHIND_BEFORE, at) + 1
-            self.befores.append(way.hashed(before, text[at:end]))
-            at = end + _TO_AFTER
-        if after is not None:
-            self.afters.append(way.hashed(after, text[at : text.index(_BEHIND_AFTER, at) + 1]))
-        return text
-
-    def _apart(self, way: _Apart, values: Sequence[Any]) -> bytes:
-        written = list(values)
-        for at, hashes in ((way.before, self.befores), (way.after, self.afters)):
-            if (row := values[at]) is not None:
-                text = way.write(row)
-                hashes.append(way.hashed(row, text))
-                written[at] = orjson.Fragment(text)
-        event = self._event
-        event.values = written
-        return way.head + orjson.dumps(way.envelope(event)) + way.tail
-
-    def _way_of(self, schema: Schema, row: Schema) -> _Found | _Apart:
-        made: _Found | _Apart | None = schema.derived.get((self, "way"))
+    def text(self, schema: Schema) -> TextAlone:
+        """The function that writes structs that are no template's, and notes their rows."""
+        made: TextAlone | None = schema.derived.get((self, "text"))
         if made is None:
-            made = schema.derived[self, "way"] = self._new_way(schema, row)
+            made = schema.derived[self, "text"] = self._text(schema)
         return made
 
-    def _new_way(self, schema: Schema, row: Schema) -> _Found | _Apart:
-        at, (head, tail), (write, hashed) = schema.index, self.texts.around(schema), self.texts.row_text(row)
-        if _stand_apart(schema):
-            return _Found(self.texts.text(schema), hashed, len(head) + len(_TO_BEFORE))
-        envelope = self._payloads.payload(hollow(schema, ((at["before"],), (at["after"],))))
-        return _Apart(at["before"], at["after"], write, hashed, envelope, head, tail)
+    def _text(self, schema: Schema) -> TextAlone:
+        places = self._places(schema)
+        if places is None:
+            write = self.texts.text(schema)
+
+            def text(datum: Struct, number: int) -> bytes:
+                self._note(schema, (), number)
+                return write(datum)
+
+            return text
+        scope = {"run": self._open, "begin": self._begin}
+        return self.texts.alone(
+            schema, places, scope, None if _stand_apart(schema) else self._text_apart(schema, places.row)
+        )
+
+    def _text_apart(self, schema: Schema, row: Schema) -> Text:
+        """The function that writes an event and its rows one by one."""
+        index, (head, tail), (write, hashed) = schema.index, self.texts.around(schema), self.texts.row_text(row)
+        envelope = self._payloads.payload(hollow(schema, tuple((index[image],) for image in IMAGES)))
+        parts = tuple(zip((index[image] for image in IMAGES), (self.befores, self.afters), strict=True))
+        event = _Event()
+
+        def text(datum: Struct) -> bytes:
+            written = list(datum.values)
+            for at, hashes in parts:
+                if (row := written[at]) is not None:
+                    found = write(row)
+                    hashes.append(hashed(row, found))
+                    written[at] = orjson.Fragment(found)
+            event.values = written
+            return head + orjson.dumps(envelope(event)) + tail
+
+        return text
 
     def rows_of(self, run: Run, messages: Iterable[bytes | None]) -> Iterator[dict[str, Any]]:
         """The rows before and after, as `before` and `after`, of events of a run that were written."""
@@ -208,42 +161,54 @@ class RowTexts:
             if text is not None:
                 yield orjson.loads(text[len(before) : len(text) - len(after)])
 
-    def _note(self, schema: Schema, values: Sequence[Any], first: int) -> _Noted:
+    def _note(self, schema: Schema, values: Sequence[Any], first: int) -> None:
         """Begins a run, unless the event goes with those before it."""
-        noted = self._last
-        if schema is not self._schema:
-            known: _Noted | None = schema.derived.get(self)
-            noted = self._last = schema.derived.setdefault(self, self._noted(schema)) if known is None else known
-        topic = self._records[first].topic
-        source: Struct | None = None
-        op, table = "", None
-        if noted.row is not None:
-            op = values[noted.op]
-            source = values[noted.source]
-            table = None if noted.table is None else noted.table(source.values)
-        # Of snapshots the source block says more than where a row is.
-        if op != self._op or schema is not self._schema or topic != self._topic or table != self._table or op == _READ:
-            self._schema, self._op, self._topic, self._table = schema, op, topic, table
-            self.runs.append(Run(first, schema, op, source, noted.row, len(self.befores), len(self.afters)))
-        return noted
+        run, places = self._open, self._places(schema)
+        goes_on = schema is run.schema and run.records[first].topic == run.topic
+        if goes_on and places is not None:
+            names = values[places.source].values
+            there = values[places.op], names[places.database], names[places.table]
+            goes_on = there == (run.op, run.database, run.table)
+        if not goes_on:
+            self._begin(schema, values, first)
 
-    def _noted(self, schema: Schema) -> _Noted:
-        at = schema.index
-        if not is_envelope(schema) or not at.keys() >= {"op", "source", *IMAGES}:
-            return _Noted()
-        row = schema.fields[at["after"]].schema
-        if row.type != "struct":
-            return _Noted()
-        names = schema.fields[at["source"]].schema.index
-        places = [names[name] for name in _TABLE_NAMES if name in names]
-        return _Noted(row, at["op"], at["source"], itemgetter(*places) if places else None)
+    def _begin(self, schema: Schema, values: Sequence[Any], first: int) -> None:
+        run, places, at = self._open, self._places(schema), (len(self.befores), len(self.afters))
+        run.schema, run.topic = schema, run.records[first].topic
+        if places is None:
+            run.op = ""
+            self.runs.append(Run(first, schema, "", None, None, *at))
+            return
+        op, source = values[places.op], values[places.source]
+        run.op = "" if op == _READ else op
+        run.database, run.table = source.values[places.database], source.values[places.table]
+        self.runs.append(Run(first, schema, op, source, places.row, *at))
+
+    def _places(self, schema: Schema) -> Places | None:
+        if self not in schema.derived:
+            schema.derived[self] = _places(schema)
+        made: Places | None = schema.derived[self]
+        return made
 
     def clear(self) -> None:
         """Forgets them."""
-        self._schema, self._records = None, ()
+        self._open.schema, self._open.records = None, ()
         self.befores.clear()
         self.afters.clear()
         self.runs.clear()
+
+
+def _places(schema: Schema) -> Places | None:
+    """Where events have what tells runs apart; None: they have no rows."""
+    at = schema.index
+    if not is_envelope(schema) or not at.keys() >= {"op", "source", *IMAGES}:
+        return None
+    row, source = schema.fields[at["after"]].schema, schema.fields[at["source"]].schema
+    if row.type != "struct" or not source.fields:
+        return None
+    # Where a block does not name the table, its first value stands for that: at the worst runs are shorter.
+    names = [source.index[name] for name in _TABLE_NAMES if name in source.index] or [0]
+    return Places(row, at["op"], at["source"], names[0], names[-1])
 
 
 def _stand_apart(schema: Schema) -> bool:

@@ -1,4 +1,4 @@
-"""The Python Data Source `cdckit`: `spark.readStream.format("cdckit")` and `spark.read.format("cdckit")`."""
+"""The Python Data Source `cdckit`: `spark.readStream`, `spark.read`, `df.writeStream` and `df.write` in this format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from cdckit.engine.spark.arrow import SPARK_SCHEMA
@@ -24,6 +31,8 @@ from cdckit.tables.packets import PACKET_SCHEMA
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from cdckit.engine.spark.write_job import WriteJob
+
 
 class CdckitDataSource(DataSource):
     """Changes as rows with the columns topic, partition, key, value, headers, timestamp and position; or a table's own.
@@ -35,6 +44,10 @@ class CdckitDataSource(DataSource):
     `maxBytesPerTrigger`, how much of a backlog one batch takes; `waitMs`, how long, in milliseconds, an idle source
     holds up its query, and other sources in it, to wait for changes; `endAtLogEnd`, whether a stream has nothing more
     behind the log's end as it is once the first batch is done.
+
+    Rows with these columns are written to Kafka. Options of the writers: the sink's by their full names
+    (`sink.bootstrap.servers`), or `pipeline`, a file whose sink is meant; `topic`, that of all rows; `name`, the job's;
+    `writer`, whether the `driver` writes a batch, in the log's order, or its `tasks`.
     """
 
     @classmethod
@@ -43,9 +56,17 @@ class CdckitDataSource(DataSource):
         return "cdckit"
 
     def __init__(self, options: Mapping[str, str]) -> None:
+        self.options = {name.lower(): value for name, value in options.items()}
         self.wanted: Wanted | None = None
-        with sealed_errors():
-            self.job = self.make_job(options)
+        self._job: Job | None = None
+
+    @property
+    def job(self) -> Job:
+        """What is read; made when it is first asked for, as options may be those of a writer."""
+        if self._job is None:
+            with sealed_errors():
+                self._job = self.make_job(self.options)
+        return self._job
 
     def make_job(self, options: Mapping[str, str]) -> Job:
         """The job that the options describe.
@@ -72,12 +93,13 @@ class CdckitDataSource(DataSource):
 
     def schema(self) -> str | StructType:
         """The columns; those of a table are asked for at the source."""
+        job = self.job
         if self.wanted is not None:
             with sealed_errors():
-                shape = shape_now(self.job.pipeline, self.wanted)
-            self.job = replace(self.job, shape=shape, marks=True)
+                shape = shape_now(job.pipeline, self.wanted)
+            self._job = replace(job, shape=shape, marks=True)
             return shape.spark_schema
-        return SPARK_SCHEMA if self.job.form == "messages" else PACKET_SCHEMA
+        return SPARK_SCHEMA if job.form == "messages" else PACKET_SCHEMA
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
@@ -91,6 +113,25 @@ class CdckitDataSource(DataSource):
     def reader(self, schema: StructType) -> BatchReader:
         """The reader of all that the source holds now."""
         return BatchReader(self._shaped(stream=False))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """The writer of a stream's messages."""
+        from cdckit.engine.spark.writers import StreamWriter  # noqa: PLC0415 - queries that only read do without
+
+        with sealed_errors():
+            return StreamWriter(self._write_job(), schema, overwrite=overwrite)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """The writer of a DataFrame's messages."""
+        from cdckit.engine.spark.writers import BatchWriter  # noqa: PLC0415 - as above
+
+        with sealed_errors():
+            return BatchWriter(self._write_job(), schema, overwrite=overwrite)
+
+    def _write_job(self) -> WriteJob:
+        from cdckit.engine.spark.write_options import write_job_of  # noqa: PLC0415 - takes long; see there
+
+        return write_job_of(self.options)
 
     def _shaped(self, *, stream: bool) -> Job:
         """The job, once the columns of a table are known."""

@@ -29,7 +29,7 @@ def message_packets(messages: Messages, buckets: int) -> pa.RecordBatch:
         shares = {0: messages} if len(messages) else {}
     else:
         shares = {bucket: _taken(messages, places) for bucket, places in _places(messages, buckets).items()}
-    rows = [("", "", bucket, share.positions[0], len(share), _dumped(share), None) for bucket, share in shares.items()]
+    rows = [("", "", bucket, share.positions[0], len(share), dumped(share), None) for bucket, share in shares.items()]
     return packet_batch(rows)
 
 
@@ -40,8 +40,8 @@ def messages_of(data: bytes | pa.Buffer) -> Messages:
     return Messages(*pickle.loads(pa.decompress(packed, size, "lz4")))  # noqa: S301 - this project's own worker wrote it
 
 
-def _dumped(messages: Messages) -> bytes:
-    """Compressed here, once, so that a shuffle moves a tenth."""
+def dumped(messages: Messages) -> bytes:
+    """A packet of messages, which `messages_of` reads; compressed here, once, so that a shuffle moves a tenth."""
     # The JVM sees one row for thousands of messages, and has nothing to do for each. Pickle keeps the headers one that
     # messages share.
     plain = pickle.dumps([getattr(messages, name) for name in _COLUMNS], pickle.HIGHEST_PROTOCOL)

@@ -6,6 +6,7 @@ comes made.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def pipeline_of(options: Mapping[str, str]) -> ResolvedPipeline:
 
     Args:
         options: a data source's, in lower case: `pipeline`, the path of a file, and a pipeline file's options by their
-            full names, stronger than those in it.
+            full names, stronger than those in it. Variables in their values are replaced, as in a file.
 
     Raises:
         ConfigError: with all that is wrong at once.
@@ -52,5 +53,5 @@ def _described(options: Mapping[str, str]) -> ResolvedPipeline:
         return load_pipeline(Path(options["pipeline"]), given)
     raw = raw_pipeline({}, "spark")
     for one in given:
-        raw.set(one)
+        raw.set(one, os.environ)
     return resolve(raw)

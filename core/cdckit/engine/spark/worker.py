@@ -44,8 +44,12 @@ if TYPE_CHECKING:
 
 CHUNK = 2000
 """How many records at least are gathered for one Arrow batch, while the split has more ..."""
+_OF_EACH_TABLE = 64
+"""... and so many of each table on average, where these have packets of their own: one costs more than its rows ..."""
+_MOST = 50_000
+"""... up to so many ..."""
 _CHUNK_BYTES = 8 << 20
-"""... and until they took so much of the log."""
+"""... but no more once they took so much of the log."""
 _UNKNOWN_BYTES = 4 << 20
 """What a batch that was not read from a log is taken for: sources make snapshots' batches of about so much at most."""
 
@@ -171,7 +175,8 @@ def read_splits(
         if reading.ledger is not None:
             reading.ledger.begin(*task)
         for split in splits:
-            for records, marks in _chunks(reading.batches(replace(split, attempt=_attempt()))):
+            batches = reading.batches(replace(split, attempt=_attempt()))
+            for records, marks in _chunks(batches, by_table=job.form == "table rows"):
                 yield from output(records, marks)
                 if reading.ledger is not None:
                     reading.ledger.tell()
@@ -229,18 +234,27 @@ def _watched_output(encode: RowEncoder, chain: TransformChain, routes: MarkRoute
     return output
 
 
-def _chunks(batches: Iterator[Batch]) -> Iterator[tuple[Sequence[Record], Sequence[TableMark]]]:
-    """The source's batches put together: many small transactions make one Arrow batch."""
+def _chunks(
+    batches: Iterator[Batch], *, by_table: bool = False
+) -> Iterator[tuple[Sequence[Record], Sequence[TableMark]]]:
+    """The source's batches put together: many small transactions make one Arrow batch.
+
+    Args:
+        batches: of one split.
+        by_table: whether the rows of each table are packed by themselves.
+    """
     gathered: list[Record] = []
     marks: list[TableMark] = []
-    size = 0
+    size, wanted = 0, CHUNK
     for batch in batches:
         gathered += batch.records
         marks += batch.marks
         # A snapshot's batches have no bytes of the log, and large rows would fill the memory by two thousands.
         size += batch.log_bytes or (_UNKNOWN_BYTES if batch.records else 0)
-        if len(gathered) >= CHUNK or size >= _CHUNK_BYTES:
+        if by_table and len(gathered) >= wanted:
+            wanted = min(_MOST, max(CHUNK, _OF_EACH_TABLE * len({record.topic for record in gathered})))
+        if len(gathered) >= wanted or size >= _CHUNK_BYTES:
             yield gathered, marks
-            gathered, marks, size = [], [], 0
+            gathered, marks, size, wanted = [], [], 0, CHUNK
     if gathered or marks:
         yield gathered, marks

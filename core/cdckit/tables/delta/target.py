@@ -31,6 +31,8 @@ log = logging.getLogger("cdckit.tables")
 
 _ALTERATION = "cdckit/alteration"
 """The application of the commits that write all files anew."""
+_FILLING = "cdckit/filling"
+"""The application of those that give a column a value, by themselves."""
 _ALTERING = "altering"
 """The note of the number that such a commit has, or is to have."""
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
@@ -194,12 +196,22 @@ class DeltaTarget(LakeTarget):
             return
         self._check_columns(made.columns)
         check_partitions(self.table, self.path, made.columns)
+        self._rewrite(made, BatchId(_ALTERATION, int(number)))
+
+    def _rewrite(self, made: Rewriting, once: BatchId) -> None:
         schema = made.schema(self.schema())
         with tempfile.TemporaryDirectory(prefix="cdckit-delta-") as folder:
             rows = SpilledRows(Path(folder) / "rows.arrow", schema)
             for batch in self.scan(self.schema().names):
                 rows.write(made.rows(batch, schema))  # delta-rs cannot read and write in one go
-            self._overwrite(pa.RecordBatchReader.from_batches(schema, iter(rows)), BatchId(_ALTERATION, int(number)))
+            self._overwrite(pa.RecordBatchReader.from_batches(schema, iter(rows)), once)
+
+    def fill(self, name: str, text: str) -> bool:
+        """Gives all rows a value in a column: all files are written anew in one commit."""
+        made = Rewriting(self.columns())
+        made.take(["fill", name, text])
+        self._rewrite(made, BatchId(_FILLING, (self.version_of(_FILLING) or 0) + 1))
+        return True
 
     # -- rows
 

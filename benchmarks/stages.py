@@ -1,0 +1,181 @@
+"""Where a backlog's time and CPU go on Spark, stage by stage: `python -m benchmarks.stages [--rows 1200000]`.
+
+Archived log files are read by the direct runner, and by Spark on one and on two processors, into Kafka and into a Delta
+changelog. Of Spark's batches the first ones are left out: Java compiles there. What each process takes is looked at ten
+times a second, and counted for what Spark's own event log says was going on.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.archive import Archive, ArchivePipeline, archived
+from benchmarks.event_log import STAGES, Stage, read_event_log
+from benchmarks.pipelines import Cdckit, Options
+from benchmarks.process_times import KINDS, Kind, sampled
+from benchmarks.report import machine
+from benchmarks.targets import DeltaTarget, KafkaTarget, Target
+from benchmarks.usage import CommandFailedError, run
+from testkit.servers import process
+from testkit.servers.kafka import KafkaBroker
+
+WARM_UPS = 3
+"""So many batches are left out."""
+BATCHES = 8
+"""Into about so many the backlog is cut."""
+SINKS = ("kafka", "delta")
+_WHAT = {
+    "plan": "plan: look at the log, cut it",
+    "read": "read, decode, encode (and write, where nothing is shuffled)",
+    "write": "shuffle, write",
+    "commit": "commit, notes, Spark's own between its stages",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run on Spark took, once warm.
+
+    Attributes:
+        events: how many it delivered then.
+        seconds: on the clock, by stages.
+        cpu: seconds of it, by stages and kinds of processes.
+        log_bytes: of the log that was read.
+        shuffled: bytes that tasks handed on.
+    """
+
+    events: float
+    seconds: Mapping[Stage, float]
+    cpu: Mapping[Stage, Mapping[Kind, float]]
+    log_bytes: int
+    shuffled: int
+
+    @property
+    def cpu_us(self) -> float:
+        """Microseconds of CPU an event."""
+        return sum(sum(kinds.values()) for kinds in self.cpu.values()) / self.events * 1e6
+
+    @property
+    def rate(self) -> float:
+        """Events a second."""
+        return self.events / sum(self.seconds.values())
+
+
+@click.command()
+@click.option("--rows", default=1_200_000, show_default=True, help="How many rows the backlog inserts.")
+@click.option("--sink", "sinks", multiple=True, type=click.Choice(SINKS), default=SINKS, help="All by default.")
+@click.option("--workers", multiple=True, type=int, default=(1, 2), show_default=True, help="Spark's processors.")
+def main(rows: int, sinks: tuple[str, ...], workers: tuple[int, ...]) -> None:
+    """Measures."""
+    console = Console(width=130)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cdckit-stages-")))
+        archive = archived(rows, folder / "archive")
+        console.print(f"{archive.rows:,} rows, {archive.size / 1e6:.0f} MB of log ({machine()})")
+        targets = {sink: _targets(sink, stack) for sink in sinks}
+        for sink, (direct, spark) in targets.items():
+            alone = _direct(direct, archive, folder / f"{sink}-direct")
+            found = {f"local[{n}]": _on_spark(spark, archive, folder / f"{sink}-{n}", n) for n in workers}
+            for name, spent in found.items():
+                console.print(_stages(f"{sink}, {name}", spent))
+            console.print(_beside(sink, alone, found))
+
+
+def _targets(sink: str, stack: ExitStack) -> tuple[Target, Target]:
+    """Of the direct runner, and of Spark."""
+    if sink == "delta":
+        return DeltaTarget("delta"), DeltaTarget("spark")
+    kafka = stack.enter_context(closing(KafkaTarget(stack.enter_context(KafkaBroker(heap="512m", jvm=())))))
+    return kafka, kafka
+
+
+def _direct(target: Target, archive: Archive, folder: Path) -> float:
+    """Microseconds of CPU an event, a start that finds nothing new taken off."""
+    pipeline = ArchivePipeline(folder, archive)
+    command = Cdckit("direct", target, options=()).command(pipeline, "--once")
+    whole, again = run(command, pipeline.log).cpu, run(command, pipeline.log).cpu
+    _require_all(target, pipeline)
+    return (whole - again) / archive.rows * 1e6
+
+
+def _on_spark(target: Target, archive: Archive, folder: Path, workers: int) -> Spent:
+    pipeline = ArchivePipeline(folder, archive)
+    events = folder / "events"
+    events.mkdir(parents=True)
+    settings: Options = (
+        ("spark.master", f"local[{workers}]"),
+        ("batch.max.bytes", str(archive.size // BATCHES)),
+        ("spark.spark.eventLog.enabled", "true"),
+        ("spark.spark.eventLog.dir", events.as_uri()),
+        ("spark.spark.eventLog.rolling.enabled", "false"),
+        ("spark.spark.eventLog.compress", "false"),
+    )
+    command = Cdckit("spark", target, "spark", options=(), settings=settings).command(pipeline, "--once")
+    child = process.spawn(command, pipeline.log)
+    with sampled(child) as times:
+        if child.wait() != 0:
+            raise CommandFailedError(f"it ended with {child.returncode}:\n{process.tail(pipeline.log)}")
+    _require_all(target, pipeline)
+    log = read_event_log(events)
+    warm = log.batches[WARM_UPS:]
+    seconds: dict[Stage, float] = defaultdict(float)
+    cpu: dict[Stage, dict[Kind, float]] = {stage: defaultdict(float) for stage in STAGES}
+    for window in log.windows(warm):
+        seconds[window.stage] += window.end - window.start
+        for kind, used in times.between(window.start, window.end).items():
+            cpu[window.stage][kind] += used
+    left = archive.behind(*_place(log.batches[WARM_UPS - 1].end_offset))
+    shuffled = sum(size for at, size in log.shuffled if at >= warm[0].start)
+    return Spent(archive.rows * left / archive.size, seconds, cpu, left, shuffled)
+
+
+def _place(offset: str) -> tuple[str, int]:
+    found: dict[str, Any] = orjson.loads(offset)
+    return found["file"], int(found["pos"])
+
+
+def _require_all(target: Target, pipeline: ArchivePipeline) -> None:
+    found = target.count(pipeline.place)
+    if found != pipeline.archive.rows:
+        raise AssertionError(f"{found} events were delivered of {pipeline.archive.rows}")
+    target.clear(pipeline.place)
+
+
+def _stages(title: str, spent: Spent) -> Table:
+    table = Table(title=f"{title}: CPU µs an event", box=SIMPLE_HEAD)
+    for column in ("stage", "seconds", *KINDS, "all"):
+        table.add_column(column, justify="left" if column == "stage" else "right")
+    for stage in STAGES:
+        each = [spent.cpu[stage][kind] / spent.events * 1e6 for kind in KINDS]
+        table.add_row(_WHAT[stage], f"{spent.seconds[stage]:.1f}", *(f"{one:.2f}" for one in (*each, sum(each))))
+    table.caption = (
+        f"{spent.events:,.0f} events; bytes an event: {spent.log_bytes / spent.events:.0f} of log, "
+        f"{spent.shuffled / spent.events:.0f} shuffled"
+    )
+    return table
+
+
+def _beside(sink: str, alone: float, found: Mapping[str, Spent]) -> Table:
+    table = Table(title=f"{sink}: runners beside each other", box=SIMPLE_HEAD)
+    for column in ("runner", "CPU µs an event", "times", "events/s"):
+        table.add_column(column, justify="left" if column == "runner" else "right")
+    table.add_row("direct", f"{alone:.2f}", "", "")
+    for name, spent in found.items():
+        table.add_row(name, f"{spent.cpu_us:.2f}", f"{spent.cpu_us / alone:.2f}", f"{spent.rate:,.0f}")
+    return table
+
+
+if __name__ == "__main__":
+    main()

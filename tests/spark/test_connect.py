@@ -1,0 +1,144 @@
+"""Jobs of one's own over Spark Connect: a server and its client, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka.reading import read_topic
+from spark.own_rows import own_options
+from spark.pages import examples_of
+from testkit.running import create_reader
+from testkit.servers.kafka import KafkaBroker
+from testkit.servers.mysql import MySQLServer
+from testkit.servers.spark_connect import SparkConnect, connect_packages
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SparkConnect]:
+    """A server whose Python processes have a password in their environment."""
+    with SparkConnect(KAFKA_PASSWORD="hidden") as started:
+        yield started
+
+
+@pytest.fixture
+def orders(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
+    """A database with a table of two orders."""
+    mysql_server.run_sql(
+        f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.orders (id INT PRIMARY KEY, price INT);"
+        f"INSERT INTO {unique_name}.orders VALUES (1, 5), (2, 250)"
+    )
+    create_reader(mysql_server)
+    yield unique_name
+    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
+
+
+def run(program: str, folder: Path) -> dict[str, Any]:
+    """What a client's program leaves in `told`."""
+    path = folder / "client.py"
+    path.write_text(f"import json\n\ntold = {{}}\n{program}\nprint(json.dumps(told, default=str))\n")
+    variables = {**os.environ, "PYTHONPATH": str(connect_packages())}
+    ended = subprocess.run([sys.executable, path], env=variables, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return found
+
+
+def pipeline_file(options: Mapping[str, str], folder: Path) -> Path:
+    """A pipeline file, where the server finds it."""
+    tree: dict[str, Any] = {}
+    for name, value in options.items():
+        component, _, option = name.partition(".")
+        if option:
+            tree.setdefault(component, {})[option] = value
+    path = folder / "shop.json"
+    path.write_text(json.dumps({**tree, "state": str(folder / "state")}))
+    return path
+
+
+READ = """
+told["rows"] = sorted([row.id, row.price, row._op] for row in stock.collect())
+from pyspark.sql import functions as f
+reader = spark.readStream.format("cdckit").option("endAtLogEnd", "true")
+changes = reader.option("pipeline", FILE).option("state", FOLDER + "/changes").load()
+orders = reader.option("pipeline", FILE).option("state", FOLDER + "/orders").option("table", TABLE).load()
+"""
+SETTLE = """
+query.processAllAvailable()
+query.stop()
+told["shown"] = str(query.recentProgress)
+"""
+IN_A_BATCH = """
+def copy(rows, batch):
+    made = rows.where("_op <> 't'").selectExpr("to_json(struct(id)) as key", "to_json(struct(*)) as value")
+    made.write.format("cdckit").option("sink.bootstrap.servers", BROKER).option("topic", TOPIC).mode("append").save()
+
+
+query = orders.writeStream.foreachBatch(copy).option("checkpointLocation", FOLDER + "/c1").start()
+query.processAllAvailable()
+query.stop()
+
+
+def keep(rows, batch):
+    from cdckit_spark.jobs import mirror
+    mirror(rows, FOLDER + "/lake/orders", batch, application="a")
+
+
+from cdckit_spark.jobs import changelog
+try:
+    changelog(stock, FOLDER + "/lake/orders", 1, application="a")
+except Exception as error:
+    told["changelog"] = f"{type(error).__name__}: {error}"
+query = orders.writeStream.foreachBatch(keep).option("checkpointLocation", FOLDER + "/c2").start()
+try:
+    query.processAllAvailable()
+except Exception as error:
+    told["mirror"] = str(error)
+reader = spark.readStream.format("cdckit").option("source.type", "mysql").option("source.database.hostnam", "h")
+try:
+    reader.load().schema
+except Exception as error:
+    told["wrong"] = str(error)
+"""
+
+
+def test_a_client_reads_and_writes_as_any_job_and_is_told_what_it_cannot(
+    server: SparkConnect, mysql_server: MySQLServer, kafka_broker: KafkaBroker, orders: str, tmp_path: Path
+) -> None:
+    file = pipeline_file(own_options(mysql_server, orders, tmp_path / "state"), tmp_path)
+    told = {
+        "sc://cluster:15002": server.url, "/etc/cdc/shop.yaml": str(file),
+        "shop.shop.orders": f"{orders}.{orders}.orders",
+        "s3a://lake": str(tmp_path), "broker:9092": kafka_broker.bootstrap, "orders.copied": f"{orders}.copied",
+        "orders.rows": f"{orders}.rows", '"copied"': f'"{orders}"', '"shop.orders"': f'"{orders}.orders"',
+    }  # fmt: skip
+    (connect,) = examples_of("Spark Connect", told)
+    copied, rows = examples_of("Messages to Kafka", told)
+    names = {
+        "FILE": str(file), "FOLDER": str(tmp_path), "TABLE": f"{orders}.orders", "BROKER": kafka_broker.bootstrap,
+        "TOPIC": f"{orders}.batches",
+    }  # fmt: skip
+    given = "\n".join(f"{name} = {value!r}" for name, value in names.items())
+    found = run("\n".join([connect, given, READ, copied, SETTLE, rows, SETTLE, IN_A_BATCH]), tmp_path)
+    assert found["rows"] == [[1, 5, "r"], [2, 250, "r"]]
+    sent = read_topic(kafka_broker.bootstrap, f"{orders}.copied")
+    assert sorted(json.loads(record.value or b"")["payload"]["after"]["price"] for record in sent) == [5, 250]
+    of_rows = read_topic(kafka_broker.bootstrap, f"{orders}.rows")
+    assert sorted((record.key, record.value) for record in of_rows) == [
+        (b'{"id":1}', b'{"id":1,"price":5}'), (b'{"id":2}', b'{"id":2,"price":250}'),
+    ]  # fmt: skip
+    in_batches = read_topic(kafka_broker.bootstrap, f"{orders}.batches")
+    assert sorted(json.loads(record.value or b"")["price"] for record in in_batches) == [5, 250]
+    assert "ConfigError: changelog: rows of Spark Connect cannot be written into tables from here" in found["changelog"]
+    assert "mirror: rows of Spark Connect cannot be written into tables from here" in found["mirror"]
+    assert "source.database.hostnam: unknown option; did you mean" in found["wrong"]
+    assert "hidden" not in json.dumps(found)
