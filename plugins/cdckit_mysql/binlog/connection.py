@@ -88,7 +88,7 @@ class BinlogConnection:
         self._connection = connection
         self._start = start
         self._options = options
-        self._packets = PacketBuffer(lead=1)
+        self._packets = PacketBuffer(lead=1, events=True)
         self._heard = time.monotonic()
         self.ended = False
         self._failure: CdcError | None = None

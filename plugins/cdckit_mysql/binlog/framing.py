@@ -18,6 +18,10 @@ LONGEST = 0xFFFFFF
 LARGEST_PAYLOAD = (1 << 30) + LONGEST
 """More than any server sends: `max_allowed_packet` is 1 GiB at the most; an event's header may come on top."""
 
+_EVENT_SIZE = PACKET_HEADER + 1 + 9
+"""Where, in a packet, an event's header says how long the event is ("Binlog Event Header")."""
+_HEAD = _EVENT_SIZE + 4
+
 _WORD = Struct("<I").unpack_from
 
 
@@ -33,12 +37,15 @@ class PacketBuffer:
 
     Args:
         lead: how many bytes at the start of each payload are left out of its span.
+        events: whether payloads are a log's events behind a byte 0. One that has not come whole is looked at: a wrong
+            length would have us wait for what is never sent, and take each heartbeat for a part of it.
     """
 
-    __slots__ = ("_chunks", "_have", "_lead", "_long", "_missing")
+    __slots__ = ("_chunks", "_events", "_have", "_lead", "_long", "_missing")
 
-    def __init__(self, lead: int = 0) -> None:
+    def __init__(self, lead: int = 0, *, events: bool = False) -> None:
         self._lead = lead
+        self._events = events
         self._chunks: list[bytes] = []
         self._have = 0
         self._missing = PACKET_HEADER
@@ -48,7 +55,7 @@ class PacketBuffer:
         """Take the next bytes and give the payloads that are complete with them, in order.
 
         Raises:
-            DecodeError: a payload goes on beyond what a server sends.
+            DecodeError: a payload goes on beyond what a server sends, or is longer than its event says.
         """
         self._have += len(data)
         if self._chunks:
@@ -77,6 +84,8 @@ class PacketBuffer:
             # Without the rest of the packet there is nothing to cut; `feed` need not look again before it is here.
             if behind > last + PACKET_HEADER:
                 self._missing = size + PACKET_HEADER
+                if self._events and size < LONGEST and not self._long:
+                    self._require_event(data, at, size)
                 break
             if size == LONGEST or self._long:
                 self._lengthen(data[at + PACKET_HEADER : behind], size, spans)
@@ -88,6 +97,12 @@ class PacketBuffer:
         self._chunks = [rest] if rest else []
         self._have = len(rest)
         return spans
+
+    def _require_event(self, data: bytes, at: int, size: int) -> None:
+        if len(data) - at < _HEAD:
+            self._missing = min(self._missing, _HEAD)
+        elif not data[at + PACKET_HEADER] and (told := _WORD(data, at + _EVENT_SIZE)[0]) != size - 1:
+            raise DecodeError(f"a packet of {size:,} bytes holds an event of {told:,}: it was damaged on its way")
 
     def _lengthen(self, part: bytes, size: int, spans: list[Span]) -> None:
         self._long.append(part)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import time
 from itertools import pairwise
+from typing import Any
 
 import pymysql
 import pytest
 
 from cdckit.errors import DecodeError, RetriableSourceError, SourceError
+from cdckit_faults.harm.line import Line
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, FilePosition
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.event_types import TRANSACTION_PAYLOAD
@@ -57,6 +59,25 @@ def test_events_come_as_they_are_written(reading: Reading) -> None:
             assert reading.changes([rows]) == [("t", "write", None, {"id": number})]
             assert log.parser.position == reading.position().position
             assert log.parser.file == reading.position().file
+
+
+def test_a_length_that_was_damaged_on_its_way_is_not_waited_for(reading: Reading) -> None:
+    """Each heartbeat would be taken for a part of the event, so that the line never seems silent."""
+    with Line(reading.server.port) as line:
+
+        def connect() -> pymysql.Connection[Any]:
+            return pymysql.connect(
+                host="127.0.0.1", port=line.port, user="dbz", password="dbz", charset="utf8mb4", ssl_disabled=True
+            )
+
+        options = DumpOptions(SERVER_ID, reading.flavor.value)
+        with BinlogConnection.open(connect, reading.position(), options) as log:
+            drain(log)
+            line.corrupt_after(3, 5)
+            reading.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+            with pytest.raises(DecodeError, match="damaged on its way"):
+                for _ in range(20):
+                    list(log.read(0.5))
 
 
 def test_nothing_comes_behind_the_end(reading: Reading) -> None:

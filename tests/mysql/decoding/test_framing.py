@@ -56,6 +56,35 @@ def test_spans_are_no_copies() -> None:
     assert all(buffer is data for buffer, _, _ in PacketBuffer().feed(data))
 
 
+def event(body: bytes) -> bytes:
+    """Behind the byte 0: time, type and server, the length, and the rest of the header."""
+    return bytes(1 + 9) + (19 + len(body)).to_bytes(4, "little") + bytes(6) + body
+
+
+@given(st.lists(st.binary(max_size=40), min_size=1), st.lists(st.integers(1, 60)))
+def test_events_come_out_whole(bodies: list[bytes], cuts: list[int]) -> None:
+    sent = [event(body) for body in bodies]
+    stream = b"".join(map(packet, sent))
+    packets, found = PacketBuffer(lead=1, events=True), list[bytes]()
+    for size in [*cuts, len(stream)]:
+        piece, stream = stream[:size], stream[size:]
+        found += payloads(packets.feed(piece))
+    assert found == [payload[1:] for payload in sent]
+
+
+@given(st.binary(max_size=40), st.integers(0, 23), st.integers(1, 30))
+def test_a_length_with_a_turned_bit_is_not_waited_for(body: bytes, bit: int, cut: int) -> None:
+    whole = packet(event(body))
+    damaged = (int.from_bytes(whole[:3], "little") ^ 1 << bit).to_bytes(3, "little") + whole[3:]
+    packets = PacketBuffer(lead=1, events=True)
+    try:
+        spans = packets.feed(damaged[:cut]) + packets.feed(damaged[cut:])
+    except DecodeError as error:
+        assert "damaged on its way" in str(error)
+    else:
+        assert spans, "a shorter one comes, with an event that is not whole"
+
+
 def test_a_payload_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(framing, "LARGEST_PAYLOAD", 2 * LONGEST)
     packets = PacketBuffer()
