@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
-from spark.conftest import session
+from spark.conftest import sound_session
 from testkit.running import create_reader
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
 
-__all__ = ["histories_mariadb", "histories_server", "session"]
+
+@pytest.fixture(scope="session")
+def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session whose Python processes Spark starts itself: histories look for them, to kill them."""
+    yield from sound_session(request, tmp_path_factory, sys.executable)
 
 
 @pytest.fixture(scope="session")

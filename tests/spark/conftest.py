@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from spark.sound_session import kept_sound
 from testkit.running import create_reader
 from testkit.servers.mysql import MySQLServer
 from testkit.spark_java import FAST_START
+from testkit.warm_python.starting import warm_python
 
 FAST_JVM = {
     "spark.sql.codegen.wholeStage": "false",
@@ -30,7 +32,15 @@ in processes of their own, have Spark write code, as it does for users."""
 
 @pytest.fixture(scope="session")
 def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session on two processors with Delta Lake."""
+    """A session on two processors with Delta Lake, whose Python processes are forked from a warm one."""
+    python = sys.executable if request.config.getoption("--nightly", False) else str(warm_python())
+    yield from sound_session(request, tmp_path_factory, python)
+
+
+def sound_session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, python: str
+) -> Iterator[SparkSession]:
+    """What the fixture gives, with another program for Spark's Python processes."""
     tests = Path(__file__).parents[1]
     places = [str(tests), str(tests.parent), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
@@ -41,7 +51,19 @@ def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     with kept_sound(request):
-        yield start_session("tests", settings, delta=True)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYSPARK_PYTHON", python)
+            session = start_session("tests", settings, delta=True)
+        yield session
+
+
+@pytest.fixture(autouse=True)
+def forked_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has Spark in processes of their own fork Python, too; not in the long series, nor where marked `real_python`."""
+    marked = {mark.name for mark in request.node.iter_markers()}
+    asked = request.config.getoption("--nightly", False) or request.config.getoption("--fast", False)
+    if "spark" in marked and "real_python" not in marked and not asked:
+        monkeypatch.setenv("PYSPARK_PYTHON", str(warm_python()))
 
 
 @pytest.fixture

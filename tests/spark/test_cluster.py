@@ -23,7 +23,7 @@ from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_cluster import SparkCluster
 from testkit.writers import BulkWriter, ShopWriter
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.real_python, pytest.mark.timeout(900)]
 
 SECONDS = 300.0
 ROWS = 3000

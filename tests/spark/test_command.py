@@ -14,7 +14,7 @@ from spark.conftest import FAST_JVM
 from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.real_python, pytest.mark.timeout(900)]
 
 SECONDS = 240.0
 

@@ -12,7 +12,7 @@ from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_cluster import SparkCluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.real_python, pytest.mark.nightly, pytest.mark.timeout(900)]
 
 EXECUTORS = 3
 ROWS = 60

@@ -22,7 +22,7 @@ from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 from testkit.writers import BulkWriter, ShopWriter
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.spark, pytest.mark.real_python, pytest.mark.timeout(1800)]
 
 LONGEST_WORK = 4.0
 """How many seconds a driver lives at the most once it has begun to write."""

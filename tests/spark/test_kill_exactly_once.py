@@ -21,7 +21,7 @@ from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
 from testkit.writers import BulkWriter, ShopWriter
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.spark, pytest.mark.real_python, pytest.mark.timeout(3600)]
 
 LONGEST_WORK = 3.0
 """How many seconds pass at the most between a batch that has arrived and a kill."""

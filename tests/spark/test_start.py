@@ -16,7 +16,7 @@ from spark.shop import deliver
 from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.spark, pytest.mark.real_python, pytest.mark.timeout(1200)]
 
 SECONDS = 400.0
 TALKING = f"{FAST_JVM['spark.driver.extraJavaOptions']} -Xlog:gc*,safepoint:stderr"
