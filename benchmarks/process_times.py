@@ -39,8 +39,7 @@ class ProcessTimes:
                 with suppress(psutil.Error):
                     times = process.cpu_times()
                     self._used[process] = times.user + times.system
-                    if process not in self._kinds:
-                        self._kinds[process] = self._kind(process)
+                    self._kinds[process] = self._kind(process)  # what it runs is not told before it does
         totals: Mapping[Kind, float] = self._totals()
         self._moments.append(time.time())
         for kind, sums in self._sums.items():
@@ -68,10 +67,10 @@ class ProcessTimes:
     def _kind(self, process: psutil.Process) -> Kind:
         if process == self._root:
             return "driver"
-        words = process.cmdline()
-        if "java" in words[0]:
-            return "JVM"
-        return "workers" if "pyspark.daemon" in words else "planner"
+        words = " ".join(process.cmdline())
+        if "pyspark.daemon" in words:
+            return "workers"
+        return "planner" if "pyspark.sql.streaming" in words else "JVM"
 
 
 @contextmanager
