@@ -5,7 +5,7 @@ from __future__ import annotations
 from deltalake import DeltaTable
 
 from delta_sink.shop import Shop
-from histories.sinks import IcebergTables
+from histories.lakes import IcebergTables
 
 HARD = 'it\'s "quoted", `so` \\ and\nover\ttwo lines; {}()= 100 % ── Käse 🧀 \u200d 日本'
 """A comment that has to be quoted everywhere."""

@@ -10,8 +10,8 @@ from typing import Any
 from cdckit.cli.main import call
 from delta_sink.kinds import KINDS, Kind
 from delta_sink.shop import Shop
+from histories.lakes import LoggedRows, MirroredRows
 from histories.rows import at_source, columns_of, difference
-from histories.sinks import LoggedRows, MirroredRows
 from testkit.running import Pipeline
 
 COMMAND = re.compile(r"`cdc ([^`]*)`")

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from histories.rows import Row, Types, at_source, columns_of, difference, keys_of
-from histories.sinks import (
+from histories.lakes import (
     DeltaChangelog,
     DeltaMirror,
     DeltaVersions,
@@ -21,6 +20,7 @@ from histories.sinks import (
     LoggedRows,
     MirroredRows,
 )
+from histories.rows import Row, Types, at_source, columns_of, difference, keys_of
 from testkit.proven import proven
 from testkit.running import Ended, Pipeline, create_reader, source_of
 from testkit.servers.mysql_family import SQLServer

@@ -14,8 +14,8 @@ from deltalake import DeltaTable
 
 from delta_sink.shop import Shop
 from delta_sink.test_objects import bucket, storage
+from histories.lakes import DeltaChangelog, DeltaMirror
 from histories.rows import at_source, columns_of, difference, keys_of
-from histories.sinks import DeltaChangelog, DeltaMirror
 from testkit.servers.object_store import DurableObjectStore
 
 TABLES = """

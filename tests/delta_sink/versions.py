@@ -22,8 +22,8 @@ from cdckit.tables.lake.target import Ending, LakeTarget, Merge
 from cdckit.tables.layout import END, FROM, OP, POSITION, TO
 from cdckit.tables.target import BatchId
 from delta_sink.shop import Shop
+from histories.lakes import Versions
 from histories.rows import Row, Types, at_source, columns_of, difference, in_form, keys_of
-from histories.sinks import Versions
 
 TABLES = """
 CREATE TABLE t (id INT PRIMARY KEY, v INT, w VARCHAR(20), f DOUBLE);

@@ -13,23 +13,21 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from histories.generator import history, with_failover
-from histories.playing import FailOver, Play, failure
-from histories.rows import keys_of
-from histories.shrinking import shrunk
-from histories.sinks import (
+from histories.lakes import (
     Changelog,
     DeltaChangelog,
     DeltaMirror,
     DeltaVersions,
-    File,
     IcebergChangelog,
     IcebergMirror,
     IcebergVersions,
-    Kafka,
     Mirror,
     MirroredRows,
-    Sink,
 )
+from histories.playing import FailOver, Play, failure
+from histories.rows import keys_of
+from histories.shrinking import shrunk
+from histories.sinks import File, Kafka, Sink
 from histories.steps import Step, written
 from histories.switches import LAKES, MAPLESS, kinds_of
 from testkit.servers.kafka import KafkaBroker

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,16 @@ def test_comments_as_catalogs_take_them(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_of_two_that_commit_behind_rest_one_is_told(tmp_path: Path) -> None:
     with rest_catalog(tmp_path) as uri:
-        place = {"catalog.type": "rest", "catalog.uri": uri}
-        one, other = (target_in(tmp_path, **place) for _ in range(2))
-        one.create({"id": "int"}, {})
-        assert other.version_of("p/g") is None
-        rows = one.table.scan().to_arrow().schema.empty_table()
-        one.append(rows, BatchId("p/g", 1))
-        with pytest.raises(CommitFailedException):
-            other.append(rows, BatchId("p/g", 1))
-        assert other.version_of("p/g") == 1
+        assert_one_of_two_is_told(tmp_path, {"catalog.type": "rest", "catalog.uri": uri})
+
+
+def assert_one_of_two_is_told(folder: Path, place: Mapping[str, str]) -> None:
+    """Two that have the same table open commit the same batch to it."""
+    one, other = (target_in(folder, **place) for _ in range(2))
+    one.create({"id": "int"}, {})
+    assert other.version_of("p/g") is None
+    rows = one.table.scan().to_arrow().schema.empty_table()
+    one.append(rows, BatchId("p/g", 1))
+    with pytest.raises(CommitFailedException):
+        other.append(rows, BatchId("p/g", 1))
+    assert other.version_of("p/g") == 1

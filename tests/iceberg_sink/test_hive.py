@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.hive import HiveCatalog
-from pyiceberg.exceptions import CommitFailedException
 
 from cdckit.errors import RetriableSinkError
-from cdckit.tables.target import BatchId
 from cdckit_iceberg.catalog import LakeCatalog
 from cdckit_iceberg.config import IcebergConfig
 from cdckit_iceberg.sink import IcebergSink
 from delta_sink.shop import Shop
 from delta_sink.test_kill import kill_and_compare
 from delta_sink.test_tables import DEFINITIONS, ROWS, TABLES, logged
-from iceberg_sink.test_evolution import target_in
+from iceberg_sink.test_catalogs import assert_one_of_two_is_told
 from iceberg_sink.test_tables import assert_read_alike, lake_of
 from testkit.running import PASSWORD
 from testkit.servers.hive import HiveMetastore
@@ -105,14 +103,7 @@ def test_tables_that_are_committed_at_once_have_connections_of_their_own(hive: S
 
 def test_of_two_that_commit_one_is_told(tmp_path: Path, metastore: HiveMetastore, unique_name: str) -> None:
     place = {"catalog.type": "hive", "catalog.uri": metastore.uri, "namespace": unique_name}
-    one, other = (target_in(tmp_path, **place) for _ in range(2))
-    one.create({"id": "int"}, {})
-    assert other.version_of("p/g") is None
-    rows = one.table.scan().to_arrow().schema.empty_table()
-    one.append(rows, BatchId("p/g", 1))
-    with pytest.raises(CommitFailedException):
-        other.append(rows, BatchId("p/g", 1))
-    assert other.version_of("p/g") == 1
+    assert_one_of_two_is_told(tmp_path, place)
 
 
 def test_a_table_that_somebody_else_has_locked_is_waited_for(hive: Shop) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from delta_sink.shop import Shop
 from delta_sink.test_tables import DEFINITIONS, ROWS, TABLES, logged
-from histories.sinks import IcebergTables
+from histories.lakes import IcebergTables
 from iceberg_sink.reading import by_duckdb
 
 

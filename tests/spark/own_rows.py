@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,3 +96,15 @@ def moment() -> datetime:
     now = datetime.now(UTC)
     time.sleep(0.005)
     return now
+
+
+def pipeline_file(server: MySQLServer, shop: str, folder: Path) -> Path:
+    """The pipeline that the examples call `shop.yaml`."""
+    tree: dict[str, Any] = {}
+    for name, value in own_options(server, shop, folder / "state").items():
+        component, _, option = name.partition(".")
+        if option:
+            tree.setdefault(component, {})[option] = value
+    path = folder / "shop.json"
+    path.write_text(json.dumps({**tree, "state": str(folder / "state")}))
+    return path

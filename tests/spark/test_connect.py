@@ -6,14 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka.reading import read_topic
-from spark.own_rows import own_options
+from spark.own_rows import pipeline_file
 from spark.pages import examples_of
 from testkit.running import create_reader
 from testkit.servers.kafka import KafkaBroker
@@ -51,18 +51,6 @@ def run(program: str, folder: Path) -> dict[str, Any]:
     assert ended.returncode == 0, ended.stderr
     found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return found
-
-
-def pipeline_file(options: Mapping[str, str], folder: Path) -> Path:
-    """A pipeline file, where the server finds it."""
-    tree: dict[str, Any] = {}
-    for name, value in options.items():
-        component, _, option = name.partition(".")
-        if option:
-            tree.setdefault(component, {})[option] = value
-    path = folder / "shop.json"
-    path.write_text(json.dumps({**tree, "state": str(folder / "state")}))
-    return path
 
 
 READ = """
@@ -114,7 +102,7 @@ except Exception as error:
 def test_a_client_reads_and_writes_as_any_job_and_is_told_what_it_cannot(
     server: SparkConnect, mysql_server: MySQLServer, kafka_broker: KafkaBroker, orders: str, tmp_path: Path
 ) -> None:
-    file = pipeline_file(own_options(mysql_server, orders, tmp_path / "state"), tmp_path)
+    file = pipeline_file(mysql_server, orders, tmp_path)
     told = {
         "sc://cluster:15002": server.url, "/etc/cdc/shop.yaml": str(file),
         "shop.shop.orders": f"{orders}.{orders}.orders",

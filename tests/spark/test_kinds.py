@@ -14,7 +14,7 @@ from cdckit.errors import SinkError
 from delta_sink.kinds import KINDS, UNTOLD
 from delta_sink.played import COMMAND, Played
 from delta_sink.shop import Shop
-from histories.sinks import Mirror, MirroredRows
+from histories.lakes import Mirror, MirroredRows
 from testkit.running import Pipeline
 from testkit.servers.mysql import MySQLServer
 

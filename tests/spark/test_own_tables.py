@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.errors import ConfigError
 from cdckit.spark import CdckitDataSource
 from cdckit_spark.jobs import changelog, mirror
-from spark.own_rows import moment, own_options
+from spark.own_rows import moment, own_options, pipeline_file
 from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -35,18 +34,6 @@ def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
     )
     yield unique_name
     mysql_server.run_sql(f"DROP DATABASE {unique_name}")
-
-
-def pipeline_file(server: MySQLServer, shop: str, folder: Path) -> Path:
-    """The pipeline that the examples call `shop.yaml`."""
-    tree: dict[str, Any] = {}
-    for name, value in own_options(server, shop, folder / "state").items():
-        component, _, option = name.partition(".")
-        if option:
-            tree.setdefault(component, {})[option] = value
-    path = folder / "shop.json"
-    path.write_text(json.dumps({**tree, "state": str(folder / "state")}))
-    return path
 
 
 def rows_of(session: SparkSession, place: Path) -> list[tuple[Any, ...]]:

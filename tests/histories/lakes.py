@@ -1,0 +1,369 @@
+"""The tables of lakes that histories are delivered to, and what they hold as rows."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+from deltalake import DeltaTable
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.table import Table
+from pyspark.sql import SparkSession
+
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.errors import CdcError
+from cdckit.tables.destinations import table_name
+from histories.rows import Row, Types, canonical, in_form
+from histories.sinks import SHARD, Sink, logical
+from testkit.background import repeated
+from testkit.descendants import descendants
+from testkit.running import Pipeline
+
+log = logging.getLogger(__name__)
+
+MAINTENANCE = ("optimize", "vacuum")
+PROCESSES = {"kill worker": "pyspark.daemon", "kill planner": "python_streaming_source_runner"}
+"""The modules of the processes that are killed."""
+_LONGEST_WORK = 4.0
+"""How many seconds one on Spark lives at the most once it has begun to write."""
+_LONGEST_START = 240.0
+"""How many seconds it may take until then."""
+
+
+class Tables(Sink):
+    """Tables of a lake.
+
+    Args:
+        folder: of the history.
+        prefix: what the topics' names begin with.
+        database: the source's.
+        mode: what the tables are.
+    """
+
+    schema_changes: ClassVar[bool] = False
+    kind: ClassVar[str]
+
+    def __init__(self, folder: Path, prefix: str, database: str, mode: str) -> None:
+        self.folder = folder / "lake"
+        self.topics = f"{prefix}.{database}"
+        self.mode = mode
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The sink's options."""
+        return {"type": self.kind, "mode": self.mode, "path": str(self.folder)}
+
+    @abstractmethod
+    def names(self) -> set[str]:
+        """The tables that there are, by the names of the source's."""
+
+    @abstractmethod
+    def found(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table; none where there is no table."""
+
+
+class Folders(Tables):
+    """Delta tables, each a folder."""
+
+    def paths(self) -> list[Path]:
+        """The tables that there are."""
+        return sorted(path for path in self.folder.glob(f"{self.topics}.*") if (path / "_delta_log").exists())
+
+    def names(self) -> set[str]:
+        """By the folders' names."""
+        return {path.name.rpartition(".")[2] for path in self.paths()}
+
+    def found(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table; none where there is no table."""
+        path = self.folder / f"{self.topics}.{table}"
+        return self.read(path) if path in self.paths() else []
+
+    @abstractmethod
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """All rows of a table that is there."""
+
+
+class DeltaTables(Folders):
+    """Tables that the direct runner keeps."""
+
+    kind: ClassVar[str] = "delta"
+
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """By delta-rs."""
+        found: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table().to_pylist()
+        return found
+
+
+class IcebergTables(Tables):
+    """Tables that the direct runner keeps in a catalog, which is a SQLite file unless another is named."""
+
+    kind: ClassVar[str] = "iceberg"
+    namespace = "lake"
+    named: Mapping[str, str] | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The sink's options."""
+        place = {"warehouse": str(self.folder), "namespace": self.namespace}
+        named = {f"catalog.{name}": value for name, value in self.properties.items()}
+        return {"type": self.kind, "mode": self.mode, **place, **named}
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The catalog's."""
+        if self.named is not None:
+            return dict(self.named)
+        return {"type": "sql", "uri": f"sqlite:///{self.folder.parent / 'catalog.db'}"}
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog as pyiceberg opens it."""
+        return load_catalog("default", **self.properties, warehouse=f"file://{self.folder}")
+
+    def table(self, name: str) -> Table:
+        """The table of one of the source's."""
+        return self.catalog.load_table((self.namespace, table_name(f"{self.topics}.{name}")))
+
+    def names(self) -> set[str]:
+        """By what the tables say that they are for; the namespace is there once the first one is."""
+        catalog = self.catalog
+        if not catalog.namespace_exists(self.namespace):
+            return set()
+        tables = (catalog.load_table(one) for one in catalog.list_tables(self.namespace) if one[-1][-9:] != "__changes")
+        topics = [table.properties["cdckit.topic"] for table in tables]
+        return {topic.removeprefix(f"{self.topics}.") for topic in topics if topic.startswith(f"{self.topics}.")}
+
+    def found(self, table: str) -> list[dict[str, Any]]:
+        """By pyiceberg."""
+        if table not in self.names():
+            return []
+        rows: list[dict[str, Any]] = self.table(table).scan().to_arrow().to_pylist()
+        return rows
+
+
+class Lake(Folders):
+    """Tables that Spark keeps."""
+
+    runner: ClassVar[str] = "spark"
+    kind: ClassVar[str] = "spark"
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, mode: str) -> None:
+        super().__init__(folder, prefix, database, mode)
+        self.session = session
+        self._due: list[tuple[str, Random]] = []
+
+    def run(self, pipeline: Path) -> None:
+        """Delivers all that there is, in a query of the session, beside what was asked for.
+
+        A run that loses a process is followed by another one.
+        """
+        due, self._due = self._due, []
+        for what, chance in due:
+            if what in MAINTENANCE:
+                with repeated(partial(self._maintain, what), 0.2):
+                    self._once(pipeline)
+            else:
+                self._once_killing(what, chance, pipeline)
+        self._once(pipeline)
+
+    def run_and_kill(self, pipeline: Pipeline, chance: Random) -> None:
+        """Delivers with a driver of its own, which is killed after it has begun to write, or ends before."""
+        from spark.conftest import FAST_JVM
+
+        alone = replace(pipeline, others={**pipeline.others, "spark": {"spark.master": "local[2]", **FAST_JVM}})
+        before = self._files(alone)
+        with alone.running("--once") as running:
+            until = time.monotonic() + _LONGEST_START
+            while running.process.poll() is None and self._files(alone) <= before and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(chance.uniform(0, _LONGEST_WORK))
+            if running.process.poll() is None:
+                running.kill()
+
+    def _files(self, pipeline: Pipeline) -> set[Path]:
+        return {path for folder in (pipeline.state / "spark", self.folder) for path in folder.rglob("*")}
+
+    def disturb(self, what: str, chance: Random) -> None:
+        """Notes it for the next delivery."""
+        self._due.append((what, chance))
+
+    def _once(self, pipeline: Path) -> None:
+        from cdckit.engine.runners.spark import SparkRunner
+
+        SparkRunner(load_pipeline(pipeline)).run(once=True)
+
+    def _maintain(self, what: str) -> None:
+        for path in self.paths():
+            self.session.sql(f"{what} delta.`{path}`")
+
+    def _once_killing(self, what: str, chance: Random, pipeline: Path) -> None:
+        """A run of which processes are killed; it may end with an error, or go on."""
+        ended = threading.Event()
+
+        def kill() -> None:
+            ended.wait(chance.uniform(0, 3))
+            java = self.session.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+            for process in descendants(java, PROCESSES[what]):
+                process.kill()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            self._once(pipeline)
+        except CdcError as error:
+            log.info("after %s: %s", what, error)
+        finally:
+            ended.set()
+            killer.join()
+
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """By Spark."""
+        return [row.asDict() for row in self.session.read.format("delta").load(str(path)).collect()]
+
+
+class MirroredRows(Tables):
+    """A table for each of the source's."""
+
+    def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
+        """The tables' rows; those of shards are told apart by the key's own column."""
+        return self._rows(tables, self.found)
+
+    def _rows(
+        self, tables: Mapping[str, Types], read: Callable[[str], list[dict[str, Any]]]
+    ) -> dict[str, Counter[Row]]:
+        found: dict[str, Counter[Row]] = {}
+        for name, types in tables.items():
+            rows = read(logical(name))
+            if logical(name) != name:
+                rows = [row for row in rows if row[SHARD] == f"{self.topics}.{name}"]
+            found[name] = in_form(types, rows)
+        return found
+
+
+class Mirror(MirroredRows, Lake):
+    """Spark's mirrors."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(session, folder, prefix, database, "mirror")
+
+
+class DeltaMirror(MirroredRows, DeltaTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database, "mirror")
+
+
+class IcebergMirror(MirroredRows, IcebergTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database, "mirror")
+
+
+class Versions(MirroredRows):
+    """A table with every version of each row, of which those without an end are the source's."""
+
+    def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
+        """Those without an end."""
+        return self._rows(tables, lambda table: [row for row in self.found(table) if row["__end_position"] is None])
+
+    def rows_at(self, tables: Mapping[str, Types], position: str) -> dict[str, Counter[Row]]:
+        """The rows as they were behind a position."""
+        return self._rows(tables, lambda table: [row for row in self.found(table) if _is_valid(row, position)])
+
+
+def _is_valid(row: Mapping[str, Any], position: str) -> bool:
+    end = row["__end_position"]
+    return bool(row["__position"] <= position) and (end is None or end > position)
+
+
+class DeltaVersions(Versions, DeltaTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database, "history")
+
+
+class IcebergVersions(Versions, IcebergTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database, "history")
+
+
+Keys = Callable[[], Mapping[str, list[str]]]
+
+
+class LoggedRows(Tables):
+    """A table of changes for each of the source's, of which the newest of each key counts.
+
+    Attributes:
+        keys: gives the columns of each table's key; tables without one cannot be put together from what rows became.
+    """
+
+    keys: Keys
+
+    def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
+        """What the changes come to.
+
+        Raises:
+            AssertionError: a change is there twice.
+        """
+        return {
+            name: in_form(tables[name], self._newest(name, tables[name], key))
+            for name, key in self.keys().items()
+            if name in tables
+        }
+
+    def _newest(self, table: str, types: Types, key: list[str]) -> Iterable[dict[str, Any]]:
+        """The rows that are there behind the newest change of each key."""
+        newest: dict[Row, dict[str, Any]] = {}
+        places = set()
+        for row in sorted(self.found(logical(table)), key=itemgetter("__position")):
+            if row["__table"] != table:
+                continue
+            assert row["__position"] not in places, f"{table}: the change at {row['__position']} is there twice"
+            places.add(row["__position"])
+            identity = tuple(canonical(types[name], row[name]) for name in key)
+            if row["__op"] == "t":
+                newest.clear()
+            elif row["__deleted"]:
+                newest.pop(identity, None)
+            else:
+                newest[identity] = row
+        return newest.values()
+
+
+class Changelog(LoggedRows, Lake):
+    """Spark's changelogs."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(session, folder, prefix, database, "changelog")
+        self.keys = keys
+
+
+class DeltaChangelog(LoggedRows, DeltaTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(folder, prefix, database, "changelog")
+        self.keys = keys
+
+
+class IcebergChangelog(LoggedRows, IcebergTables):
+    """The direct runner's."""
+
+    def __init__(self, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(folder, prefix, database, "changelog")
+        self.keys = keys
