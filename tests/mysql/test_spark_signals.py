@@ -108,6 +108,7 @@ def test_it_goes_on_where_it_dies(shop: Shop) -> None:
     """A batch that is repeated is the same: also where its chunk would be another one by then."""
     batches = shop.batches(ends=False)
     batches.run()
+    batches.job = replace(batches.job, wait_seconds=60)  # each of the runs has a batch to find, however slow it is
     shop.ask_for("t", "u")
     runs = 0
     while len(_again(batches.events)) < 110 and runs < 60:
@@ -119,6 +120,7 @@ def test_it_goes_on_where_it_dies(shop: Shop) -> None:
         del batches.events[before:]
         batches.run(most=1)
         assert batches.events[before:] == died
+    batches.job = replace(batches.job, wait_seconds=5)
     batches.run()
     assert runs > 5
     assert _newest(batches.events, f"p.{shop.database}.t") == shop.rows("t")
