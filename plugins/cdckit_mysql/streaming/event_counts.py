@@ -1,0 +1,48 @@
+"""How many events each table has in a large transaction, for the metadata of those who begin to read within it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from cdckit import CdcError
+from cdckit_mysql.binlog.framing import Span
+from cdckit_mysql.binlog.integrity import DAMAGE
+from cdckit_mysql.binlog.parser import EventParser
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.streaming.processor import LogProcessor
+from cdckit_mysql.table import Tables
+
+MakeCounting = Callable[[LogOffset, Tables], LogProcessor]
+"""Makes what turns events into records, from a place and the definitions there on; it stops at what it cannot read."""
+_RECORDS = 2000
+_UNREADABLE: tuple[type[Exception], ...] = (CdcError, *DAMAGE)
+
+
+class EventCounts:
+    """Counts the events that a reader makes of one transaction: by making them, as filters and rows decide.
+
+    Args:
+        make: makes what makes them.
+        at: where the transaction begins.
+        tables: the definitions there.
+        checksums: whether its events end in checksums.
+    """
+
+    def __init__(self, make: MakeCounting, at: LogOffset, tables: Tables, *, checksums: bool) -> None:
+        self._processor = make(at, tables.copy())
+        self._parser = EventParser(at.file, at.pos, checksums=checksums)
+
+    def take(self, span: Span) -> bool:
+        """Takes the transaction's next event; false where that cannot be read, which its reader will tell."""
+        try:
+            events = self._parser.events([span])
+            while self._processor.process(events, _RECORDS):
+                self._processor.take()
+        except _UNREADABLE:
+            return False
+        return True
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many events each table (`database.table`) has had so far."""
+        return self._processor.offset().counts
