@@ -11,12 +11,15 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.facts import Dialect
+from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.event_counts import CountingProcessor
 from cdckit_mysql.streaming.log_origin import LogOrigin
 from cdckit_mysql.streaming.passed_over import RowsFacts
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.reselection import Reselection
 from cdckit_mysql.table import Tables
 
+_Parts = tuple[MySqlConfig, Filters, TableVersions, Definitions, LogOffset]
 _STOPS = {"event_deserialization_failure_handling_mode": "fail", "inconsistent_schema_handling_mode": "fail"}
 
 
@@ -46,13 +49,13 @@ class StrictProcessors:
         self._reselection = reselection
 
     def counting(self, at: LogOffset, tables: Tables) -> LogProcessor:
-        """One for whoever counts records alone.
+        """One that counts the events of rows, and makes none.
 
         Args:
             at: where it begins.
             tables: the definitions there; they become its own.
         """
-        return self._made(at, tables, None)
+        return CountingProcessor(*self._parts(at, tables))
 
     def again(self, event: RowsEvent, facts: RowsFacts, tables: Tables) -> Sequence[Record]:
         """The records of an event that was given away, by these definitions.
@@ -60,10 +63,9 @@ class StrictProcessors:
         Raises:
             DecodeError: it cannot be decoded.
         """
-        return self._made(facts.offset, tables, self._reselection).again(event, facts)
+        return LogProcessor(*self._parts(facts.offset, tables), reselection=self._reselection).again(event, facts)
 
-    def _made(self, at: LogOffset, tables: Tables, reselection: Reselection | None) -> LogProcessor:
+    def _parts(self, at: LogOffset, tables: Tables) -> _Parts:
         dialect = self._origin.dialect
         definitions = self._origin.definitions(tables, self._config, self._filters, dialect)
-        versions = self._versions(dialect)
-        return LogProcessor(self._config, self._filters, versions, definitions, at, reselection=reselection)
+        return self._config, self._filters, self._versions(dialect), definitions, at
