@@ -23,12 +23,12 @@ BATCHES = 4
 """The backlog is cut into so many batches."""
 
 
-def _sources(folder: Path, port: int) -> tuple[Any, Any]:
+def _sources(folder: Path, port: int, metadata: bool) -> tuple[Any, Any]:
     """A planner's source with its state, and its configuration."""
     options = {
         "topic.prefix": "p", "database.hostname": "127.0.0.1", "database.port": port, "database.user": USER,
         "database.password": PASSWORD, "database.include.list": "bench", "snapshot.mode": "no_data",
-        "include.schema.changes": False,
+        "include.schema.changes": False, "provide.transaction.metadata": metadata,
     }  # fmt: skip
     config, _ = MySqlConfig.load(options, "source")
     state = SqliteStateStore(folder)
@@ -41,7 +41,7 @@ def _sources(folder: Path, port: int) -> tuple[Any, Any]:
 
 def prepare(folder: Path, port: int, tables: int) -> None:
     """Begins where the log stands now, with so many captured tables more in the schema history."""
-    source, _ = _sources(folder, port)
+    source, _ = _sources(folder, port, False)
     [split] = source.plan(source.initial_offset(), None)
     offset = [batch.offset for batch in source.read(split)][-1]
     state = source._state
@@ -56,15 +56,16 @@ def prepare(folder: Path, port: int, tables: int) -> None:
     state.close()
 
 
-def measure(folder: Path, port: int) -> dict[str, float]:
-    """What it takes to plan and to read everything up to the log's end."""
-    source, config = _sources(folder, port)
+def measure(folder: Path, port: int, metadata: bool) -> dict[str, float]:
+    """What it takes to plan and to read everything up to the log's end, with transaction metadata or without."""
+    source, config = _sources(folder, port, metadata)
     reader = MySqlSource(config)
     reader.open(SourceContext("p"))
     at = source._state.load_offset()
     end = source.latest_offset(at)
     size = source.lag_bytes(at)
-    largest = records = batches = 0
+    largest = records = batches = pieces_read = 0
+    longest = 0.0
     reading, started, wall = 0.0, time.process_time(), time.perf_counter()
     waited = 0.0
     while at != end:
@@ -75,7 +76,10 @@ def measure(folder: Path, port: int) -> dict[str, float]:
         begun = time.thread_time()
         largest = max(largest, *map(len, pieces))
         for piece in pieces:
-            records += sum(len(batch.records) for batch in reader.read(pickle.loads(piece)))
+            part = time.thread_time()
+            for batch in reader.read(pickle.loads(piece)):
+                records += sum(not record.topic.endswith("transaction") for record in batch.records)
+            longest, pieces_read = max(longest, time.thread_time() - part), pieces_read + 1
         reading += time.thread_time() - begun
         at, batches = stop, batches + 1
     planning = time.process_time() - started - reading
@@ -83,7 +87,7 @@ def measure(folder: Path, port: int) -> dict[str, float]:
     reader.close()
     return {
         "log": size, "records": records, "batches": batches, "split": largest, "planning": planning, "reading": reading,
-        "waited": waited, "wall": time.perf_counter() - wall,
+        "waited": waited, "longest": longest, "splits": pieces_read, "wall": time.perf_counter() - wall,
     }  # fmt: skip
 
 
@@ -92,4 +96,4 @@ if __name__ == "__main__":
         prepare(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
         print("null")
     else:
-        print(json.dumps(measure(Path(sys.argv[2]), int(sys.argv[3]))))
+        print(json.dumps(measure(Path(sys.argv[2]), int(sys.argv[3]), bool(int(sys.argv[4])))))

@@ -26,6 +26,8 @@ from testkit.servers.mysql import MySQLServer
 
 ROOT = Path(__file__).parents[1]
 ROOTS = ("core", "plugins", "sinks", "transforms")
+COLUMNS = ("", "log, MB", "sent / log", "largest split, bytes", "splits", "CPU s planning", "a GB", "CPU s reading",
+           "longest split", "wait s")  # fmt: skip
 
 
 def _child(tree: Path, what: str, *values: object) -> Any:
@@ -47,27 +49,31 @@ def _sent(server: MySQLServer) -> int:
 @click.command()
 @click.option("--rows", default=400_000, help="How many rows the backlog inserts, 100 a statement.")
 @click.option("--tables", default=0, help="How many other tables are captured.")
+@click.option("--together", is_flag=True, help="The backlog is a single transaction.")
+@click.option("--metadata", is_flag=True, help="Transaction metadata are told.")
 @click.option("--beside", type=click.Path(path_type=Path), help="A checkout of the revision to compare with.")
-def main(rows: int, tables: int, beside: Path | None) -> None:
+def main(rows: int, tables: int, together: bool, metadata: bool, beside: Path | None) -> None:
     """Measures planning."""
     trees = [*([("before", beside.absolute())] if beside is not None else []), ("now", ROOT)]
     shown = Table(title=f"{rows:,} rows, {tables:,} other tables", box=SIMPLE_HEAD)
-    for column in ("", "log, MB", "sent / log", "largest split, bytes", "CPU s planning", "CPU s reading", "wait s"):
+    for column in COLUMNS:
         shown.add_column(column, justify="right")
     with MySQLServer() as server, tempfile.TemporaryDirectory(prefix="cdckit-planning-") as folder:
         server.create_user(USER, PASSWORD)
         workload.create(server)
         for name, tree in trees:
             _child(tree, "prepare", Path(folder) / name, server.port, tables)
-        workload.write(server, workload.inserts(0, rows))
+        workload.write(server, workload.inserts(0, rows), together=together)
         for name, tree in trees:
             before = _sent(server)
-            found = _child(tree, "measure", Path(folder) / name, server.port)
+            found = _child(tree, "measure", Path(folder) / name, server.port, int(metadata))
             if found["records"] != rows:
                 raise AssertionError(f"{name}: {found['records']} records of {rows} rows")
             sent = (_sent(server) - before) / found["log"]
-            cpu = (f"{found[part]:.2f}" for part in ("planning", "reading", "waited"))
-            shown.add_row(name, f"{found['log'] / 1e6:.0f}", f"{sent:.2f}", f"{found['split']:,}", *cpu)
+            per_gb = f"{found['planning'] / found['log'] * 1e9:.1f}"
+            planning, *cpu = (f"{found[part]:.2f}" for part in ("planning", "reading", "longest", "waited"))
+            sizes = f"{found['log'] / 1e6:.0f}", f"{sent:.2f}", f"{found['split']:,}", str(found["splits"])
+            shown.add_row(name, *sizes, planning, per_gb, *cpu)
     Console(width=120).print(shown)
 
 

@@ -31,7 +31,6 @@ from cdckit.connector.guardrail import check_guardrail
 from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.source import ConnectorSource
 from cdckit_mysql.binlog.errors import PositionLostError
-from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.defined_tables import tell_definitions
 from cdckit_mysql.events.table_marker import TableMarker
@@ -57,13 +56,14 @@ from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.log_origin import LogOrigin
 from cdckit_mysql.streaming.pace import Pace
-from cdckit_mysql.streaming.passed_over import RowsFacts, rows_of
+from cdckit_mysql.streaming.passed_over import rows_of
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader, heartbeats_of, kept_events, read_kept
 from cdckit_mysql.streaming.reselection import Reselection
 from cdckit_mysql.streaming.spool import Spool
+from cdckit_mysql.streaming.strict_processor import StrictProcessors
 from cdckit_mysql.table import Tables
 
 _FIRST_WAIT = 0.3
@@ -332,15 +332,15 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             return processor
 
         if (kept := kept_events(work)) is not None:
-            most = self._config.max_batch_size
-            return read_kept(kept, start, make_processor(start), most, checksums=work.checksums)
+            return read_kept(kept, start, make_processor, work, self._config.max_batch_size)
         opener = self._origin.opener(split, listens=signals is not None)
         reader = LogReader(self._config, opener, make_processor, self._context)
         if split.end is None:
             return self._followed(reader.follow(read_from, self._heartbeats))
-        planned = end = LogOffset.from_json(split.end)
-        if work.gtids is not None:
-            end = planned.with_changes(file="", pos=0, gtids=work.gtids)
+        planned = LogOffset.from_json(split.end)
+        end = work.until(planned)
+        if work.part:
+            return self._ranged(reader.part(start, end, work.begun))
 
         def replayed(here: LogOffset) -> None:
             if history is not None:
@@ -380,23 +380,15 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         event, facts, definition = rows_of(piece)
         tables = self._history.tables_at(LogOffset.from_json(self._state.load_offset() or {}).position)
         if definition is None:
-            return self._decoded_with(event, facts, tables)
+            return self._strict.again(event, facts, tables)
         then = tables.copy()
         then.put(definition)
         try:
-            return self._decoded_with(event, facts, then)
+            return self._strict.again(event, facts, then)
         except DecodeError as error:
             if not isinstance(error.__cause__, InconsistentSchemaError):
                 raise
-            return self._decoded_with(event, facts, tables)
-
-    def _decoded_with(self, event: RowsEvent, facts: RowsFacts, tables: Tables) -> Sequence[Record]:
-        handling = {"event_deserialization_failure_handling_mode": "fail", "inconsistent_schema_handling_mode": "fail"}
-        config = self._config.model_copy(update=handling)
-        dialect = self._origin.dialect
-        definitions, versions = self._definitions(tables, dialect, None), self._versions_of(dialect.rows)
-        parts = (config, self._filters, versions, definitions, facts.offset)
-        return LogProcessor(*parts, reselection=self._reselection).again(event, facts)
+            return self._strict.again(event, facts, tables)
 
     @contextmanager
     def _snapshot_due_where_lost(self) -> Iterator[None]:
@@ -478,6 +470,14 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             marks=self._context.marks,
             pace=Pace(self._context.bytes_per_second) if self._context.bytes_per_second else None,
             stays=not self.archived,
+            farthest=self._origin.farthest,
+            counting=self._strict.counting if self._reselection is None else None,
+        )
+
+    @cached_property
+    def _strict(self) -> StrictProcessors:
+        return StrictProcessors(
+            self._config, self._filters, self._origin, lambda one: self._versions_of(one.rows), self._reselection
         )
 
     @cached_property

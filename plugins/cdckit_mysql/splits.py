@@ -9,6 +9,7 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_changes.events import SchemaEvent
 from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.chunk_plan import Chunk
+from cdckit_mysql.streaming.begun_transaction import BegunTransaction
 from cdckit_mysql.streaming.spool import SpooledEvents
 from cdckit_mysql.table import Table, Tables
 
@@ -73,6 +74,8 @@ class LogWork:
         gtids: the transactions up to the split's end, where others may stand between its own and they alone tell the
             end; else None.
         here: whether only the server will do at which the split's end was noted.
+        part: whether it begins or ends within a transaction, which other readers have the rest of.
+        begun: what it must know of a transaction that it begins within; else None.
     """
 
     tables: Tables
@@ -84,6 +87,16 @@ class LogWork:
     checksums: bool = False
     gtids: str | None = None
     here: bool = False
+    part: bool = False
+    begun: BegunTransaction | None = None
+
+    def until(self, end: LogOffset) -> LogOffset:
+        """Where it ends, as the log that is read tells it: by transactions, where they alone do.
+
+        Args:
+            end: the split's end.
+        """
+        return end if self.gtids is None else end.with_changes(file="", pos=0, gtids=self.gtids)
 
     def only_server(self, start: LogOffset, end: LogOffset | None, *, listens: bool) -> str | None:
         """The identity of the only server that a split may be read at; None: any of the topology.

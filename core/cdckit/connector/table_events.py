@@ -168,6 +168,16 @@ class TableEvents:
         position = prefix + position_ends(first_position, 1)[0]
         return Record(self.topic, None, value, self._options.headers, position, times["ts_ms"])
 
+    def updates_made(self, changes: Sequence[Change]) -> int:
+        """How many events `updates` makes of these changes, tombstones not among them."""
+        places = self._key_places
+        if self._options.skip_unchanged:
+            changes = [change for change in changes if change[0] != change[1]]
+        if not places:
+            return len(changes)
+        moved = sum(any(before[place] != after[place] for place in places) for before, after in changes)
+        return len(changes) + moved
+
     def _made(
         self,
         operation: str,

@@ -87,6 +87,11 @@ class Transaction:
             counts[collection] = order = counts.get(collection, 0) + 1
             yield Struct(schema, (self.identifier, self._total, order))
 
+    def count(self, collection: str, events: int) -> None:
+        """Counts so many events of a table whose blocks nobody wants."""
+        self._total += events
+        self.counts[collection] = self.counts.get(collection, 0) + events
+
     def begin(self, position: str, time_ms: int) -> Record:
         """The record that says that the transaction begins."""
         return self._record(("BEGIN", self.identifier, None, None, time_ms), position, time_ms)

@@ -35,6 +35,8 @@ _DUMP_NON_BLOCK = 0x01
 _DUMP_ANNOTATE_ROWS = 0x02
 _DUMP_THROUGH_GTID = 0x04
 _FIRST_POSITION = 4
+FAR = 1 << 32
+"""A place that COM_BINLOG_DUMP has no room for."""
 _MARIADB_CAPABILITY = 4
 """The highest: GTID events are sent as they are, not replaced for old replicas."""
 _ERROR = 0xFF
@@ -208,6 +210,12 @@ class BinlogConnection:
         if self._options.flavor == "mariadb":
             flags |= _DUMP_ANNOTATE_ROWS
         file, position = self._start if isinstance(self._start, FilePosition) else ("", _FIRST_POSITION)
+        if position >= FAR and self._options.flavor == "mysql":
+            # By this command a server with GTIDs goes by the file that is named, and looks into the set only to leave
+            # out what is in it.
+            name, nothing = file.encode(), GtidSet().to_wire()
+            fixed = struct.pack("<HII", flags | _DUMP_THROUGH_GTID, self._options.server_id, len(name))
+            return _COM_BINLOG_DUMP_GTID, fixed + name + struct.pack("<QI", position, len(nothing)) + nothing
         return _COM_BINLOG_DUMP, struct.pack("<IHI", position, flags, self._options.server_id) + file.encode()
 
     def _receive(self, timeout: float) -> bytes | None:

@@ -10,12 +10,16 @@ from struct import Struct
 from typing import ClassVar
 
 from cdckit_mysql.binlog import event_types
+from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
 
 Header = tuple[int, int, int, int, int, int]
 """timestamp (s since 1970), type, server id, size, end position (its low 32 bits), flags."""
 
 _HEADER_SIZE = 19
+_TIMES_AT = 42
+"""Where the body of MySQL's GTID event has its times: behind flags (1), UUID (16), number (8), a type (1) and the two
+numbers of the logical clock (16)."""
 _U32 = Struct("<I").unpack_from
 _U64 = Struct("<Q").unpack_from
 _LIST_ENTRY = Struct("<IIQ")
@@ -145,9 +149,17 @@ class Gtid(LogEvent):
         """When it was committed at the server that this log is of, in µs since 1970."""
         return self._timestamps()[1]
 
+    @property
+    def transaction_bytes(self) -> int:
+        """How many bytes the transaction has in the log, with this event; 0 before MySQL 8.0, which does not tell."""
+        at = self.body + _TIMES_AT
+        if at + 7 > self.limit:
+            return 0
+        at += 14 if self.buffer[at + 6] >> 7 else 7
+        return packed_integer(self.buffer, at)[0] if at < self.limit else 0
+
     def _timestamps(self) -> tuple[int | None, int | None]:
-        # Behind flags (1), UUID (16), number (8), a type (1) and the two numbers of the logical clock (16).
-        at = self.body + 42
+        at = self.body + _TIMES_AT
         if at + 7 > self.limit:
             return None, None
         immediate = int.from_bytes(self.buffer[at : at + 7], "little")
@@ -202,6 +214,12 @@ class TaggedGtid(Gtid):
         number = self._field(2)
         assert isinstance(number, int)
         return number
+
+    @property
+    def transaction_bytes(self) -> int:
+        """How many bytes the transaction has in the log, with this event."""
+        size = self._field(8)
+        return size if isinstance(size, int) else 0
 
     def _timestamps(self) -> tuple[int | None, int | None]:
         immediate, original = self._field(6), self._field(7)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from cdckit import DecodeError
 from cdckit_mysql.binlog import event_types
@@ -118,6 +118,10 @@ class EventParser:
     def checksums(self) -> bool:
         """Whether events end in a checksum."""
         return self._checksum > 0
+
+    def announced_by(self, before: Self) -> None:
+        """Goes on within a statement whose tables another parser has met."""
+        self._announced, self._open = before._announced, before._open
 
     def events(self, spans: Iterable[Span]) -> Iterator[LogEvent]:
         """The events that lie in `spans`, in order; those inside a compressed transaction one by one.

@@ -111,6 +111,11 @@ class Query(LogEvent):
         return self.buffer.endswith(b"\0BEGIN", 0, self.limit) and self.limit - self._statement_start() == 5
 
     @property
+    def starts_xa(self) -> bool:
+        """Whether it begins an XA transaction, as the server itself writes it."""
+        return self.statement.startswith(b"XA START ")
+
+    @property
     def keyword(self) -> str:
         """The first word in upper case, comments skipped: `ALTER`, `XA`, `COMMIT`; empty where there is none."""
         if not hasattr(self, "_keyword"):

@@ -42,6 +42,7 @@ class FilesOrigin:
     """
 
     archived = True
+    farthest = 1 << 63
     definitions: type[Definitions] = FileDefinitions
     lower_case_table_names = 0
 
@@ -135,7 +136,9 @@ class FilesOrigin:
 
     def opener(self, split: Split | None = None, *, listens: bool = False) -> OpenLog:
         """Files take no signals; a piece of a range was planned with these files."""
-        return self._open_piece if split is not None and split.payload.reader else self._open
+        if split is None or not split.payload.reader:
+            return self._open
+        return self._open_part if split.payload.part else self._open_piece
 
     @contextmanager
     def faults(self) -> Iterator[None]:
@@ -193,6 +196,9 @@ class FilesOrigin:
     def _open_piece(self, start: LogOffset, end: LogOffset | None = None) -> tuple[OpenedLog, LogOffset]:
         by_gtid = end if end is not None and not end.file else None
         return self._opened(FileLog(self._files(), start), start, by_gtid), start
+
+    def _open_part(self, start: LogOffset, end: LogOffset | None = None) -> tuple[OpenedLog, LogOffset]:
+        return FileLog(self._files(), start), start
 
     def _open(self, start: LogOffset, end: LogOffset | None = None) -> tuple[OpenedLog, LogOffset]:
         files, first = self._files(), start

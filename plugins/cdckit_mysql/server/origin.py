@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from cdckit import CdcError, Finding, Retention, RetriableSourceError, SnapshotMode, SourceError, Split, Unmatched
+from cdckit_mysql.binlog.connection import FAR
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition
@@ -25,6 +26,8 @@ from cdckit_mysql.streaming.opening import LogOpener, on_server
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.retention import oldest_position, why_lost
 from cdckit_mysql.table import Table, Tables
+
+ANY = 1 << 63
 
 
 class ServerOrigin:
@@ -50,6 +53,12 @@ class ServerOrigin:
     def dialect(self) -> Dialect:
         """Asked once, of the server that answers first."""
         return self._asked.dialect
+
+    @property
+    def farthest(self) -> int:
+        """Any place of MySQL's, with GTIDs; else the command that asks for the log has no room for it."""
+        server, _ = self._asked.ready()
+        return ANY if server.gtids and not server.mariadb else FAR
 
     @property
     def lower_case_table_names(self) -> int:
@@ -160,6 +169,7 @@ class ServerOrigin:
             follow=follow,
             by_file=not follow,
             only=work.only_server(start, end, listens=listens),
+            whole=not work.part,
         )
 
     def faults(self) -> AbstractContextManager[None]:

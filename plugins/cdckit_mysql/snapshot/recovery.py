@@ -21,6 +21,7 @@ from cdckit_mysql.streaming.log_pieces import KeptEvents
 from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions, LookedAtTables
 from cdckit_mysql.streaming.opening import LogOpener, on_server
 from cdckit_mysql.streaming.range_scan import WHOLE, RangeScan
+from cdckit_mysql.streaming.transaction_cuts import CutOptions
 from cdckit_mysql.table import Tables
 
 log = logging.getLogger("cdckit.mysql")
@@ -74,7 +75,7 @@ def _first_change(
             definitions,
             start,
             mariadb=dialect.mariadb,
-            piece_bytes=WHOLE,
+            cuts=CutOptions(WHOLE),
             keep=lambda: KeptEvents(0, None),
             patience=config.connect_keep_alive_interval_ms / 1000,
         )

@@ -29,6 +29,10 @@ class LogOrigin(LogFacts, Protocol):
     archived: bool
     definitions: type[Definitions]
 
+    @property
+    def farthest(self) -> int:
+        """The first place in a file that no reader can be sent to."""
+
     def check(self) -> Sequence[Finding]:
         """Whether it is fit to be read, for `cdc validate --connect`."""
 

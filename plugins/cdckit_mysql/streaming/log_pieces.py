@@ -1,4 +1,4 @@
-"""Pieces of the log that lie between transactions, and the bytes of their events where a planner keeps these."""
+"""Pieces of the log that may be read at the same time, and the bytes of their events where a planner keeps these."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.streaming.begun_transaction import BegunTransaction
 from cdckit_mysql.streaming.named_definitions import NamedDefinitions
 from cdckit_mysql.streaming.spool import Spool, SpooledEvents, SpoolFile
 from cdckit_mysql.table import Tables
@@ -17,7 +18,7 @@ SPOOLED_BYTES = 2 << 30
 
 @dataclass(slots=True)
 class LogPiece:
-    """A stretch of the log between two transactions.
+    """A stretch of the log between two transactions, or a part of a large one.
 
     Attributes:
         start: where it begins.
@@ -31,6 +32,10 @@ class LogPiece:
         changes: whether statements within it change definitions.
         names: which definitions it names.
         gtids: the transactions up to its end, where others may stand between its own; else None.
+        begun: what lies before it of a transaction that it begins within; else None.
+        within: whether it ends within a transaction.
+        gaps: whether events were left out of it that were rolled back (MariaDB): whoever asks for the log again has to
+            have whole transactions to leave them out, too.
     """
 
     start: LogOffset
@@ -44,6 +49,14 @@ class LogPiece:
     changes: bool = False
     names: NamedDefinitions = field(default_factory=NamedDefinitions)
     gtids: str | None = None
+    begun: BegunTransaction | None = None
+    within: bool = False
+    gaps: bool = False
+
+    @property
+    def part(self) -> bool:
+        """Whether it begins or ends within a transaction."""
+        return self.within or self.begun is not None
 
     def take(self, size: int) -> None:
         """An event of so many bytes belongs to it."""
@@ -56,6 +69,8 @@ class LogPiece:
         self.size += other.size
         self.events += other.events
         self.changes |= other.changes
+        self.within = other.within
+        self.gaps |= other.gaps
         self.names.add(other.names)
 
 
@@ -70,11 +85,16 @@ def joined_pieces(pieces: Sequence[LogPiece], most: int, least: int) -> list[Log
     size = max(least, -(-sum(piece.size for piece in pieces) // max(1, most)))
     found: list[LogPiece] = []
     for piece in pieces:
-        if found and found[-1].size < size:
+        if found and (most <= 1 or (found[-1].size < size and _may_join(found[-1], piece))):
             found[-1].add(piece)
         else:
             found.append(replace(piece, names=_copied(piece.names)))
     return found
+
+
+def _may_join(piece: LogPiece, following: LogPiece) -> bool:
+    """Whether both together can be read alone."""
+    return not ((piece.begun is not None or following.within) and (piece.gaps or following.gaps))
 
 
 def _copied(names: NamedDefinitions) -> NamedDefinitions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from cdckit import RetriableSourceError, SourceError
-from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, DumpStart, FilePosition
+from cdckit_mysql.binlog.connection import FAR, BinlogConnection, DumpOptions, DumpStart, FilePosition
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import LogOffset
@@ -81,6 +81,8 @@ class LogOpener:
         follow: whether the connection stays at the log's end.
         by_file: whether to ask by file and position where that is enough: reading then begins at just that place.
         only: the identity of the only server that will do; None: any of the topology.
+        whole: whether MariaDB's transactions are given when they are whole, without what was rolled back in them; else
+            the log is as it stands.
     """
 
     def __init__(
@@ -92,12 +94,14 @@ class LogOpener:
         follow: bool = True,
         by_file: bool = False,
         only: str | None = None,
+        whole: bool = True,
     ) -> None:
         self._config = config
         self._server_id = server_id(config, reader, attempt)
         self._follow = follow
         self._by_file = by_file
         self._only = only
+        self._whole = whole
 
     def __call__(self, start: LogOffset, end: LogOffset | None = None) -> tuple[OpenedLog, LogOffset]:
         """The log from `start`, and `start` itself as this server counts; see `OpenLog`."""
@@ -109,7 +113,7 @@ class LogOpener:
             follow=self._follow,
         )
         connection = BinlogConnection.open(lambda: connect_for_log(self._config), dump_start, options)
-        opened: OpenedLog = CommittedLog(connection) if server.mariadb else connection
+        opened: OpenedLog = CommittedLog(connection) if server.mariadb and self._whole else connection
         if end is not None and _elsewhere(end, server):
             gtids = GtidStart(self._config)
             wanted = gtids.transactions(start.gtids or "", end.gtids or "", mariadb=server.mariadb)
@@ -150,7 +154,8 @@ class LogOpener:
         # that: by file and position the transaction would come without it.
         at_transaction = not start.by_gtid and not start.event
         by_file = self._by_file or self._config.gtid_ignore_on_recovery
-        if start.gtids is None or not server.gtids or (by_file and at_transaction):
+        reached = start.pos < FAR or not server.mariadb
+        if start.gtids is None or not server.gtids or (by_file and at_transaction and reached):
             return FilePosition(start.file, start.pos)
         gtids = GtidStart(self._config)
         elsewhere = end is not None and _elsewhere(end, server)

@@ -13,6 +13,7 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.splits import LogWork
+from cdckit_mysql.streaming.event_counts import MakeCounting
 from cdckit_mysql.streaming.log_pieces import KeptEvents, LogPiece, joined_pieces
 from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions, LookedAtTables
 from cdckit_mysql.streaming.opened_log import OpenLog
@@ -21,6 +22,7 @@ from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.range_scan import RangeScan
 from cdckit_mysql.streaming.range_scanner import LogRange, OpenScan, RangeScanner
 from cdckit_mysql.streaming.spool import Spool
+from cdckit_mysql.streaming.transaction_cuts import CutOptions
 from cdckit_mysql.table import Tables
 
 KEPT_BYTES = 1 << 20
@@ -49,6 +51,9 @@ class LogPlanner:
         marks: whether readers make table marks, for which each statement concerns all captured tables.
         pace: holds back how fast the log is taken; None: nothing does.
         stays: whether the connection of one range is kept for the next.
+        farthest: the first place in a file that no reader can be sent to.
+        counting: makes what counts the events of a transaction, where readers of its parts are to tell its metadata;
+            None: such transactions are not cut.
     """
 
     def __init__(
@@ -66,6 +71,8 @@ class LogPlanner:
         marks: bool = False,
         pace: Pace | None = None,
         stays: bool = True,
+        farthest: int = 1 << 32,
+        counting: MakeCounting | None = None,
     ) -> None:
         self._config = config
         self._filters = filters
@@ -78,6 +85,8 @@ class LogPlanner:
         self._spool = spool
         self._marks = marks
         self._pace = pace
+        self._farthest = farthest
+        self._counting = counting
         self._known: tuple[str, Tables] | None = None
         self._range: LogRange | None = None
         self._beyond: tuple[LogOffset, int] | None = None
@@ -214,12 +223,22 @@ class LogPlanner:
                 definitions,
                 begun,
                 mariadb=self._dialect.mariadb,
-                piece_bytes=max(LEAST_PIECE, size // MOST_PIECES),
+                cuts=self._cuts(size),
                 keep=lambda: KeptEvents(KEPT_BYTES, self._spool),
                 patience=self._config.connect_keep_alive_interval_ms / 1000,
                 pace=self._pace,
             )
             return OpenScan(start, scan, definitions, stack.pop_all())
+
+    def _cuts(self, size: int) -> CutOptions:
+        counted = self._config.provide_transaction_metadata
+        return CutOptions(
+            max(LEAST_PIECE, size // MOST_PIECES),
+            transactions=not counted or self._counting is not None,
+            farthest=self._farthest,
+            texts=self._config.include_query,
+            counting=self._counting if counted else None,
+        )
 
     def _tables_at(self, offset: LogOffset) -> Tables:
         if self._known is not None and self._known[0] == offset.position.prefix:
@@ -238,6 +257,8 @@ class LogPlanner:
             spooled=events.spooled(piece),
             checksums=piece.checksums,
             gtids=piece.gtids,
+            part=piece.part,
+            begun=piece.begun,
         )
 
 

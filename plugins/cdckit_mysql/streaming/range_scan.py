@@ -6,6 +6,7 @@ Only headers are read, but for statements, transaction identifiers and the names
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from cdckit import RetriableSourceError
 from cdckit_mysql.binlog import event_types
@@ -16,20 +17,29 @@ from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.integrity import CHECKSUM_SIZE, DAMAGE
 from cdckit_mysql.binlog.place import HEADER_SIZE, HeaderScan
 from cdckit_mysql.binlog.query import Query
+from cdckit_mysql.binlog.rows_event import ROWS_EVENT_TYPES
 from cdckit_mysql.offsets import LogOffset, LogPosition, file_number
+from cdckit_mysql.streaming.event_counts import EventCounts, MakeCounting
 from cdckit_mysql.streaming.log_pieces import KeptEvents, LogPiece
 from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions
 from cdckit_mysql.streaming.opened_log import OpenedLog
 from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.progress import LogProgress
+from cdckit_mysql.streaming.transaction_cuts import CutOptions, TransactionCuts
 from cdckit_mysql.streaming.transaction_range import TransactionRange
 
 _STATEMENTS = frozenset({event_types.QUERY, event_types.MARIADB_QUERY_COMPRESSED})
-_LOOKED_AT = _STATEMENTS | {
-    event_types.TABLE_MAP,
-    event_types.FORMAT_DESCRIPTION,
-    event_types.TRANSACTION_PAYLOAD,
-}
+_TEXTS = frozenset({event_types.ROWS_QUERY, event_types.MARIADB_ANNOTATE_ROWS})
+_LOOKED_AT = (
+    _STATEMENTS
+    | _TEXTS
+    | ROWS_EVENT_TYPES
+    | {
+        event_types.TABLE_MAP,
+        event_types.FORMAT_DESCRIPTION,
+        event_types.TRANSACTION_PAYLOAD,
+    }
+)
 _CODE = 4
 """Where an event's header holds its type."""
 WHOLE = 1 << 62
@@ -46,7 +56,7 @@ class RangeScan:
         definitions: those in force at `start`; they follow the statements that are met.
         start: where the stretch begins.
         mariadb: whose log it is.
-        piece_bytes: how large a piece is to be at least.
+        cuts: how it may be cut.
         keep: makes what takes the events of a range.
         patience: how many seconds the server may be silent within a range that it has.
         pace: holds it back; None: nothing does.
@@ -66,7 +76,7 @@ class RangeScan:
         start: LogOffset,
         *,
         mariadb: bool,
-        piece_bytes: int,
+        cuts: CutOptions,
         keep: Callable[[], KeptEvents],
         patience: float,
         pace: Pace | None = None,
@@ -75,7 +85,9 @@ class RangeScan:
         self._definitions = definitions
         self._progress = LogProgress(start, mariadb=mariadb)
         self._scan = HeaderScan(start.pos)
-        self._piece_bytes = piece_bytes
+        self._piece_bytes = cuts.piece_bytes
+        self._mariadb = mariadb
+        self._behind = start.pos
         self._keep_events = keep
         self._kept = keep()
         self._patience = patience
@@ -89,6 +101,9 @@ class RangeScan:
         self.abandoned = False
         self.elsewhere = isinstance(connection, TransactionRange)
         self.by_gtid = start.by_gtid or self.elsewhere
+        # Where other transactions stand between those of the range, places alone do not tell a part.
+        cuts = replace(cuts, transactions=cuts.transactions and not self.by_gtid)
+        self._cuts = TransactionCuts(cuts, connection, mariadb=mariadb)
         # By GTID the place of the first transaction is known when it comes; the piece's start gets it then.
         self._placed = not start.by_gtid
         self._pieces = [self._piece(start)]
@@ -172,24 +187,33 @@ class RangeScan:
         elif code == event_types.ROTATE:
             told = self._rotate(span, behind > start)
         elif code in _LOOKED_AT:
-            self._look_at(code, span, behind)
+            self._look_at(code, span, start, behind)
+        if self._mariadb and start > self._behind and not begins:
+            self._left_out()
+        self._behind = behind
         if behind > start or told:
             self._keep(span)
         # Before MySQL 5.7 transactions have no identifier unless GTIDs are on: one can be cut from the next behind its
         # XID alone.
         if code == event_types.XID and not self._identified:
+            self._cuts.ends()
             self._progress.commit(behind)
             self._cut()
         if code == event_types.ROTATE:
             behind = self._connection.parser.position
         return (file_number(self._progress.file), behind) >= (file_number(end.file), end.pos)
 
-    def _look_at(self, code: int, span: Span, behind: int) -> None:
+    def _look_at(self, code: int, span: Span, start: int, behind: int) -> None:
         """An event that says more than that it is there."""
         if code == event_types.TABLE_MAP:
             self._pieces[-1].names.announce(span[0], span[1])
+            self._cuts.announces(span)
+        elif code in ROWS_EVENT_TYPES:
+            self._rows(span, start)
         elif code in _STATEMENTS:
-            self._statement(span, behind)
+            self._statement(span, start, behind)
+        elif code in _TEXTS:
+            self._cuts.says(span)
         elif code == event_types.FORMAT_DESCRIPTION:
             self._connection.parser.event(*span)
         else:
@@ -208,6 +232,12 @@ class RangeScan:
             self._progress.mariadb_gtid(event)
         elif isinstance(event, Gtid):
             self._progress.mysql_gtid(event)
+        if isinstance(event, Gtid | MariaDbGtid):
+            self._cuts.begins(span, start, self._size, event, self._counting)
+
+    def _counting(self, make: MakeCounting) -> EventCounts:
+        checksums = self._connection.parser.checksums
+        return EventCounts(make, self._progress.offset(), self._definitions.tables, checksums=checksums)
 
     def _rotate(self, span: Span, real: bool) -> bool:
         """Goes over to another file; true where no event of the log says so: a server that stops just ends it."""
@@ -221,9 +251,29 @@ class RangeScan:
         self._progress.reads(parser.file)
         return bool(before) and before != parser.file
 
-    def _statement(self, span: Span, behind: int) -> None:
+    def _rows(self, span: Span, start: int) -> None:
+        """Rows, before which a transaction that is large may be cut."""
+        if self._cuts.due(self._pieces[-1], start, self._size):
+            at = self._progress.offset().with_changes(file=self._progress.file, pos=start)
+            self._pieces[-1].end, self._pieces[-1].within = at, True
+            self._pieces.append(self._piece(at))
+            self._cuts.begin(self._pieces[-1], checksums=self._connection.parser.checksums)
+        self._cuts.rows(span)
+
+    def _left_out(self) -> None:
+        """Events before this one were left out, which whoever has a part of the transaction would not know."""
+        self._cuts.stays_whole()
+        self._pieces[-1].gaps = True
+        while self._pieces[-1].begun is not None:
+            last = self._pieces.pop()
+            self._pieces[-1].add(last)
+
+    def _statement(self, span: Span, start: int, behind: int) -> None:
         event = self._connection.parser.event(*span)
-        if isinstance(event, Query) and not event.is_begin:
+        if not isinstance(event, Query):
+            return
+        self._cuts.statement(event, span, start, self._size)
+        if not event.is_begin:
             position = LogPosition(self._progress.epoch, self._progress.file, behind)
             self._definitions.names = self._pieces[-1].names
             if not self._progress.alters_nothing and self._definitions.apply(
@@ -233,6 +283,8 @@ class RangeScan:
 
     def _compressed(self, span: Span) -> None:
         """A compressed transaction names its tables within."""
+        # It is one event, whose parts nobody could find without what lies before them.
+        self._cuts.stays_whole()
         names, (buffer, at, limit) = self._pieces[-1].names, span
         if not self._looks_inside:
             names.everything = True
@@ -243,11 +295,14 @@ class RangeScan:
                 names.announce(inner, first)
 
     def _keep(self, span: Span) -> None:
-        size = span[2] - span[1]
-        self._pieces[-1].take(size)
+        size, piece = span[2] - span[1], self._pieces[-1]
+        if not piece.events:  # the server says what its events end in by now, and the log's file what these do
+            piece.checksums = self._connection.parser.checksums
+        piece.take(size)
         self._size += size
         self._events += 1
         self._kept.take(span)
+        self._cuts.took(span)
 
     def _cut(self) -> None:
         """Between two transactions: a piece that is large enough ends, and a range."""
@@ -262,11 +317,4 @@ class RangeScan:
             self._pieces.append(self._piece(piece.end))
 
     def _piece(self, start: LogOffset) -> LogPiece:
-        return LogPiece(
-            start,
-            start,
-            self._definitions.tables.copy(),
-            at=self._size,
-            event=self._events,
-            checksums=self._connection.parser.checksums,
-        )
+        return LogPiece(start, start, self._definitions.tables.copy(), at=self._size, event=self._events)

@@ -17,8 +17,9 @@ from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.formats import event_format
-from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.offsets import LogOffset, file_number
 from cdckit_mysql.splits import LogWork
+from cdckit_mysql.streaming.begun_transaction import BegunTransaction
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.log_pieces import spans_of
 from cdckit_mysql.streaming.opened_log import OpenedLog, OpenLog
@@ -113,6 +114,33 @@ class LogReader:
                         raise LogEndedError(f"the log ended before {until.position}")
                     events, size = read_events(connection, self._idle)
 
+    def part(self, start: LogOffset, end: LogOffset, begun: BegunTransaction | None) -> Iterator[Batch]:
+        """Batches from `start` to `end`, of which at least one lies within a transaction.
+
+        They have no offsets: other readers have the rest of it.
+
+        Args:
+            start: where to begin.
+            end: where to end.
+            begun: what lies before `start` of the transaction there; None: it lies between two.
+
+        Raises:
+            RetriableSourceError: the connection was lost, or the log ended before `end`.
+            PositionLostError: the server does not have the log from there on.
+        """
+        connection, start = self._open_log(start)
+        with connection:
+            parser, until = connection.parser, (file_number(end.file), end.pos)
+            processor = begun_processor(start, self._make_processor, begun, parser)
+            while (file_number(parser.file), parser.position) < until and not self._stopping():
+                events, size = read_events(connection, self._idle)
+                events = _up_to(events, parser, until)
+                while processor.process(events, self._config.max_batch_size) or processor.records or processor.marks:
+                    yield replace(batch_of(processor, size), offset=None)
+                    size = 0
+                if connection.ended and (file_number(parser.file), parser.position) < until:
+                    raise LogEndedError(f"the log ended before {end.position}")
+
     def _replay(self, connection: TransactionRange, processor: LogProcessor) -> Iterator[Batch]:
         """Batches of a range that was planned at another server.
 
@@ -174,6 +202,14 @@ def read_events(connection: OpenedLog, wait: float) -> tuple[Iterator[LogEvent],
     return connection.parser.events(spans), sum(end - start for _, start, end in spans)
 
 
+def _up_to(events: Iterator[LogEvent], parser: EventParser, until: tuple[int, int]) -> Iterator[LogEvent]:
+    """The events before a place (the number of its file, and where in that), which one of them ends at."""
+    for event in events:
+        yield event
+        if (file_number(parser.file), parser.position) >= until:
+            return
+
+
 def batch_of(processor: LogProcessor, size: int) -> Batch:
     """What the processor has gathered, and the offset behind it."""
     records: list[Record] = processor.take()
@@ -197,15 +233,49 @@ def _closing(file: IO[bytes], parts: Iterator[Sequence[Span]]) -> Iterator[Seque
         yield from parts
 
 
+def begun_processor(
+    start: LogOffset, make: Callable[[LogOffset], LogProcessor], begun: BegunTransaction | None, parser: EventParser
+) -> LogProcessor:
+    """What turns events into records from a place on, and so the parser, where they are to begin within a transaction.
+
+    Args:
+        start: the place.
+        make: makes a processor.
+        begun: what lies before the place of the transaction there; None: it lies between two.
+        parser: reads the events from there on.
+    """
+    if begun is None:
+        return make(start)
+    processor = make(begun.resumed(start))
+    begun.enter(processor, parser)
+    return processor
+
+
 def read_kept(
-    parts: Iterable[Sequence[Span]], start: LogOffset, processor: LogProcessor, most: int, *, checksums: bool
+    parts: Iterable[Sequence[Span]],
+    start: LogOffset,
+    make_processor: Callable[[LogOffset], LogProcessor],
+    work: LogWork,
+    most: int,
 ) -> Iterator[Batch]:
     """Batches of events that a planner has kept: of `most` records or a few more, but for the last one.
 
     Raises:
         DecodeError: an event cannot be understood.
     """
-    parser, size = EventParser(start.file, start.pos, checksums=checksums), 0
+    batches = _read_kept(parts, start, make_processor, work, most)
+    return (replace(batch, offset=None) for batch in batches) if work.part else batches
+
+
+def _read_kept(
+    parts: Iterable[Sequence[Span]],
+    start: LogOffset,
+    make_processor: Callable[[LogOffset], LogProcessor],
+    work: LogWork,
+    most: int,
+) -> Iterator[Batch]:
+    parser, size = EventParser(start.file, start.pos, checksums=work.checksums), 0
+    processor = begun_processor(start, make_processor, work.begun, parser)
     for spans in parts:
         size += sum(end - at for _, at, end in spans)
         events = parser.events(spans)

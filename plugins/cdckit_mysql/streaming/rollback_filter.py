@@ -68,6 +68,11 @@ class CommittedLog(LogOver):
         self._whole, self._held = HeldEvents(), HeldEvents()
         self._ready = self._whole.committed()
 
+    @property
+    def given_bytes(self) -> int:
+        """About how many bytes the transactions have of which the last events given were part."""
+        return self._whole.size
+
     def packets(self, timeout: float) -> Sequence[Span]:
         """The bytes of whole transactions that have arrived; waits up to `timeout` seconds for more of one.
 
@@ -174,6 +179,14 @@ class HeldEvents:
         self._undone: list[range] = []
 
     @property
+    def size(self) -> int:
+        """How many bytes they have."""
+        # Each event is measured once, however often this is asked.
+        self._size += sum(end - at for _, at, end in self._spans[self._measured :])
+        self._measured = len(self._spans)
+        return self._size
+
+    @property
     def alone(self) -> bool:
         """Whether what they begin with is a statement that stands alone."""
         return self._codes.startswith(_GTID) and bool(self._spans) and _stands_alone(self._spans[0])
@@ -196,10 +209,7 @@ class HeldEvents:
         Raises:
             SourceError: there is no room for them.
         """
-        # Each event is measured once, although this is called for every read.
-        self._size += sum(end - at for _, at, end in self._spans[self._measured :])
-        self._measured = len(self._spans)
-        if self._size > IN_MEMORY:
+        if self.size > IN_MEMORY:
             self._write()
 
     def committed(self) -> Iterator[list[Span]]:

@@ -52,6 +52,7 @@ class RowMaker:
         name: the same as text.
         rows: for each kind of change, what gives an event's rows, or pairs of rows for an update.
         records: for each kind of change, what makes records of rows, see `TableEvents`.
+        updates_made: says how many events there are of pairs of rows.
         with_gaps: gives the maker for events that lack columns which this one requires.
     """
 
@@ -66,6 +67,7 @@ class RowMaker:
         "records",
         "rows",
         "table",
+        "updates_made",
         "with_gaps",
     )
 
@@ -94,6 +96,7 @@ class RowMaker:
             "update": events.updates,
             "delete": events.deletes,
         }
+        self.updates_made = events.updates_made
         self.with_gaps = with_gaps
         self._decoder = decoder
         self._fields = [field.name for field in events.row_schema.fields]

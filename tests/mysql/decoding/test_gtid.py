@@ -100,6 +100,8 @@ def test_tagged_transactions_are_read(mysql_reading: Reading) -> None:
         assert before <= (event.commit_timestamp_us or 0) <= after
         assert event.gtid == f"{event.source}:{event.number}"
     assert known == executed(mysql_reading)
+    ends = [*(event.start for event in gtids[1:]), mysql_reading.position().position]
+    assert [event.start + event.transaction_bytes for event in gtids] == ends
     assert [row["id"] for _, _, _, row in mysql_reading.changes(events) if row] == [1, 2, 3]
 
 

@@ -151,6 +151,11 @@ class PipelineConfig(PluginConfig):
     """On Spark: how much of a backlog one batch takes, in bytes of the source's log; 0: 256 MB, or 64 MB for each split
     that may be read at the same time where that is more, and 1 GB at the most.
     """
+    batch_target_ms: NonNegativeInt = 0
+    """On Spark: how long, in milliseconds, the delivery of one batch of a backlog is to take: it gets as much of the
+    log as took so long before, 1 MB at least and what `batch.max.bytes` says at the most, an eighth of that at first;
+    0: size alone counts. Batches of a snapshot go by size. For MySQL and MariaDB.
+    """
     read_max_bytes_per_second: NonNegativeInt = 0
     """On Spark: how many bytes of its log the planner takes from the source in a second at the most; 0: as many as
     come. For MySQL and MariaDB.
@@ -273,6 +278,8 @@ class ResolvedPipeline:
         idle_wait_ms: how long Spark's planner waits for changes, in milliseconds.
         batch_max_bytes: how much of a backlog one of Spark's batches takes, in bytes of the log; 0: by how many splits
             may be read at the same time.
+        batch_target_ms: how long the delivery of one of Spark's batches is to take, in milliseconds; 0: size alone
+            counts.
         read_max_bytes_per_second: how much of the log Spark's planner takes in a second at the most; 0: no limit.
         forecast_warning_ms: how long before a purge of the log is warned of, in milliseconds.
         metrics: where metrics are served, and to whom; None: nowhere.
@@ -300,6 +307,7 @@ class ResolvedPipeline:
     checkpoint: str | None = None
     idle_wait_ms: int = 10_000
     batch_max_bytes: int = 0
+    batch_target_ms: int = 0
     read_max_bytes_per_second: int = 0
     forecast_warning_ms: int = 3_600_000
     metrics: MetricsAccess | None = None

@@ -82,6 +82,7 @@ def resolve(raw: RawPipeline, *, incomplete: bool = False, needed: Collection[st
         checkpoint=pipeline.checkpoint,
         idle_wait_ms=pipeline.idle_wait_ms,
         batch_max_bytes=pipeline.batch_max_bytes,
+        batch_target_ms=pipeline.batch_target_ms,
         read_max_bytes_per_second=pipeline.read_max_bytes_per_second,
         forecast_warning_ms=pipeline.forecast_warning_ms,
         metrics=pipeline.metrics,

@@ -38,6 +38,7 @@ from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.sent_signals import ASKED as SENT, signals_of
 from cdckit.engine.spark.session import refuse_speculation, start_session
 from cdckit.engine.spark.snapshot_notifications import ASKED as NOTIFICATIONS, SnapshotNotifications
+from cdckit.engine.spark.timed_batches import ASKED as DELIVERED
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.ledger_file import kept_in
 from cdckit.engine.state.offset_owner import leave_to_state
@@ -129,6 +130,7 @@ class SparkRunner(Runner):
         answers: dict[str, Callable[..., Any]] = {
             "parallelism": lambda: parallelism_of(session),
             "copy": lambda: self._copy(place),
+            DELIVERED: lambda: told.delivery_seconds,
         }
         if ledger is not None:
             answers["ledger"] = ledger.inbox.planned
@@ -144,6 +146,7 @@ class SparkRunner(Runner):
             BUCKETS if delivery.shared else 0,
             self.pipeline.batch_max_bytes or MAX_BYTES,
             grows=not self.pipeline.batch_max_bytes,
+            batch_seconds=self.pipeline.batch_target_ms / 1000,
             wait_seconds=self.pipeline.idle_wait_ms / 1000,
             relay=relay.address,
             log_level=logging.getLogger().level,

@@ -42,6 +42,7 @@ class Job:
             they are not put into shares.
         max_bytes: how much of a backlog one batch takes, in bytes of the source's log.
         grows: whether that is more where many splits may be read at the same time.
+        batch_seconds: how long the delivery of a batch of the log is to take; 0: size alone counts.
         wait_seconds: how long the planner waits for the log's end to move before it says that it did not.
         relay: where the driver listens for logs and notices, or None.
         log_level: from which level on logs are sent there.
@@ -69,6 +70,7 @@ class Job:
     buckets: int = 0
     max_bytes: int = MAX_BYTES
     grows: bool = False
+    batch_seconds: float = 0.0
     wait_seconds: float = WAIT_SECONDS
     relay: str | None = None
     log_level: int = 0

@@ -83,6 +83,7 @@ class QueryNotices(ProcessNotices):
         at_end: whether the query is at the end that it was given.
         rows_left: whether rows of tables are still to be read behind the last batch that was committed; so it is held
             to be before the first.
+        delivery_seconds: how long the delivery of the last batch took; 0 before the first.
     """
 
     def __init__(self, notices: Notices, pace: Pace | None = None, outputs: Told | None = None) -> None:
@@ -93,6 +94,7 @@ class QueryNotices(ProcessNotices):
         self.is_idle = False
         self.at_end = False
         self.rows_left = True
+        self.delivery_seconds = 0.0
         self._notices = notices
         self._parts = PartsProgress(notices)
         self._sought = SoughtTopics()

@@ -29,6 +29,7 @@ from cdckit.engine.spark.relay import driver_of, relayed
 from cdckit.engine.spark.sent_signals import SentSignals
 from cdckit.engine.spark.snapshot_notifications import ASKED as NOTIFICATIONS
 from cdckit.engine.spark.table_shape import DefinitionWatch
+from cdckit.engine.spark.timed_batches import ASKED as DELIVERED, TimedBatches
 from cdckit.engine.state.copies import number_copy
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_for_planner
@@ -71,6 +72,8 @@ class Planner:
         self._target: Offset | None = None
         self._planned: PlannedBatch | None = None
         self._watch: DefinitionWatch | None = None
+        self._timed = TimedBatches(job.batch_seconds)
+        self._last: tuple[Offset, int, bool] | None = None
         self._counts = SourceCounts(wanted=job.measured)
         self._kept = KeptBatches((job.pipeline.folder / KEPT).absolute())
         self._in_order: LogInOrder | None = None
@@ -93,6 +96,7 @@ class Planner:
 
         The first answer is not waited for, so that the driver knows at once that the source is there.
         """
+        self._time_last(start)
         # By turns: what is due all the time would keep the log from being read.
         records = () if self._beside_log else self._besides(start)
         self._beside_log = bool(records)
@@ -102,6 +106,15 @@ class Planner:
             return self._read_in_order(start, max_bytes)
         end = self._planned_end(plain(start), max_bytes)
         return start if end == plain(start) else end
+
+    def _time_last(self, start: Offset) -> None:
+        """Spark asks for what comes behind a batch: that is delivered."""
+        last, self._last = self._last, None
+        if last is None or last[0] != start or not self.job.batch_seconds:
+            return
+        driver = driver_of(self.job)
+        if driver is not None:
+            self._timed.took(last[1], driver.ask(DELIVERED), whole=last[2])
 
     def _besides(self, start: Offset) -> Sequence[Record]:
         """What is due and has no place in the log; of a query that ends, no heartbeats."""
@@ -131,9 +144,11 @@ class Planner:
             self._tell_idle()
             return end
         seen_ms = time.time_ns() // 1_000_000
-        cut = end if max_bytes is None else self.source.cut(start, end, self._batch_bytes(max_bytes))
+        cut = end if max_bytes is None else self.source.cut(start, end, self._log_bytes(start, max_bytes))
         self._copy()
-        self._planned = self._batch(cut, seen_ms if cut == end else self.source.time_ms(cut), self._bytes(start, cut))
+        size = self._bytes(start, cut)
+        self._planned = self._batch(cut, seen_ms if cut == end else self.source.time_ms(cut), size)
+        self._last = cut, size, cut == end
         return cut
 
     def _read_in_order(self, start: Offset, max_bytes: int | None) -> Offset:
@@ -145,7 +160,7 @@ class Planner:
             self._target = start
             self._tell_idle()
             return start
-        size = self._batch_bytes(max_bytes or MAX_BYTES)
+        size = self._timed.size(self._batch_bytes(max_bytes or MAX_BYTES))
         found = reader.read(start, size, self._wait_seconds(), once=self._ends)
         while found is None and self._ends and not reader.finished:
             # Told that nothing came, Spark would end the query, whatever snapshots there are to finish.
@@ -160,6 +175,7 @@ class Planner:
         self._copy()
         self.newest = found.end
         self._planned = PlannedBatch(found.end, found.log_time_ms, found.log_bytes)
+        self._last = found.end, found.log_bytes, found.log_bytes < size
         return found.end
 
     def _wait_seconds(self) -> float:
@@ -189,6 +205,12 @@ class Planner:
         if self._target is not None and self._at_end:
             self._notices.ended()
         self._at_end = self._target is not None
+
+    def _log_bytes(self, start: Offset, least: int) -> int:
+        """The same by how long a batch is to take, where a log follows: the batches of a snapshot are not measured."""
+        most = self._batch_bytes(least)
+        measured = self.job.batch_seconds and self.source.lag_bytes(start) is not None
+        return self._timed.size(most) if measured else most
 
     def _batch_bytes(self, least: int) -> int:
         """How much of the log a batch takes: that many workers have work for longer than a task takes to begin."""

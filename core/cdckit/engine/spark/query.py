@@ -166,7 +166,7 @@ class PipelineQuery:
             # An error is the one way by which `foreachBatch` can keep Spark from noting a batch as done.
             raise _RefusedError
         self._in_hand = self._begun = batch
-        ledger = self.delivery.ledger
+        ledger, begun = self.delivery.ledger, time.monotonic()
         try:
             if ledger is not None:
                 ledger.begins(batch)
@@ -174,6 +174,7 @@ class PipelineQuery:
             if ledger is not None:
                 ledger.ends(batch)
             self._delivered[batch] = records
+            self.told.delivery_seconds = time.monotonic() - begun
         except Exception as error:
             self._fault = error
             raise
