@@ -66,6 +66,7 @@ class LakeTable:
             SinkError: it cannot, or is not to.
         """
         evolution = self._evolution
+        self.target.expect(batch)
         begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
         if self._follows and self._context.marks:
             self._require_begun(rows)
