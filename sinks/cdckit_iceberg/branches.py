@@ -108,9 +108,9 @@ class Branch:
         if self.is_main or self.name in metadata.refs:
             return
         application = batch.application
-        written = max(_numbers(self._noted(metadata), application), default=0)
+        written = max(_numbers(self._noted(metadata), application), default=-1)
         of_main = ((one.application, one.number) for s in ancestry(metadata) if (one := batch_of(s)) is not None)
-        if written > max(_numbers(dict(reversed([*of_main])), application), default=0):
+        if written > max(_numbers(dict(reversed([*of_main])), application), default=-1):
             raise SinkError(
                 f"table {table}: its branch '{self.name}' is gone, and main lacks what was written there: make the "
                 "branch anew, of main, and read the table again (cdc resnapshot FILE --table T), or begin anew "
