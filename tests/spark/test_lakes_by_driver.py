@@ -24,6 +24,7 @@ from delta_sink import versions
 from delta_sink.test_tables import DEFINITIONS, ROWS, TABLES, logged
 from delta_sink.versions import assert_whole
 from iceberg_sink.test_evolution import target_in
+from spark.hands import OPTIONS, await_spark, await_tail
 from spark.lakes import SparkShop
 from spark.shop import random_seed
 from spark.test_encoder import event
@@ -111,6 +112,23 @@ def test_tables_equal_the_source_after_kills(lake: SparkShop, mode: str, nightly
     shop.assert_equal(["accounts", "parts", "bulk"])
     if mode == "history":
         assert_whole(shop)
+
+
+@pytest.mark.nightly
+@pytest.mark.real_python
+@FORMATS
+def test_a_direct_process_has_the_tail_by_the_same_sink(lake: SparkShop) -> None:
+    log, seed = replace(lake, mode="changelog"), random_seed()
+    log.run(WRITTEN)
+    pipeline = log.pipeline()
+    tailed = replace(pipeline, others={**pipeline.others, **OPTIONS})
+    with tailed.running() as process:
+        with ShopWriter(log.server, log.name, Journal(), seed, accounts=3000, pause=0.02):
+            await_spark(process)
+        await_tail(process)
+        process.stop()
+    log.deliver()
+    log.assert_equal(["accounts", "parts", "bulk"])
 
 
 def kill_at_work(shop: SparkShop, chance: Random) -> None:
