@@ -9,7 +9,7 @@ from cdckit import Registration, hookimpl
 
 @hookimpl
 def cdckit_sinks() -> Sequence[Registration]:
-    """The sink that keeps Delta tables in the runner's own process."""
+    """The sink that keeps Delta tables, written by one process: the direct runner's, or Spark's driver."""
     return [
         Registration(
             name="delta",
@@ -18,5 +18,6 @@ def cdckit_sinks() -> Sequence[Registration]:
             summary="keeps Delta tables without Spark: every change, or a mirror of the source's tables",
             extra="delta",
             requires=("deltalake", "pyarrow"),
+            on_spark="cdckit_delta.sink:DeltaOnSpark",
         )
     ]

@@ -11,6 +11,7 @@ from cdckit.tables.delta.passing import passes, reason, refuses_rows
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.images import LakeImages
+from cdckit.tables.lake.on_spark import LakeOnSpark
 from cdckit.tables.lake.sink import LakeSink
 from cdckit_delta.checks import check_place
 from cdckit_delta.config import DeltaConfig
@@ -36,3 +37,10 @@ class DeltaSink(LakeSink):
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""
         return LakeImages(self._options, self._target, self.faults)
+
+
+class DeltaOnSpark(LakeOnSpark):
+    """The same tables where Spark's workers read and its driver writes."""
+
+    def __init__(self, config: DeltaConfig) -> None:
+        super().__init__(DeltaSink(config))

@@ -74,14 +74,21 @@ class Columns:
             if types[old] != iceberg_type(self.wanted.field(new).type):
                 yield old
 
-    def take(self, change: Transaction, target: object) -> None:
+    def take(self, change: Transaction, target: object, beside: str = "") -> None:
         """Gives a table these columns, with a transaction.
 
+        Args:
+            change: the transaction.
+            target: the table's name.
+            beside: another branch that has rows; "": there is none.
+
         Raises:
-            SinkError: it is partitioned by one that goes.
+            SinkError: it is partitioned by one that goes, or the other branch's rows would lose their values.
         """
         before = change.table_metadata.schema()
         self._check(change.table_metadata, target)
+        if beside:
+            self._check_beside(before, target, beside)
         unsort(change, {field.field_id for field in before.fields if field.name not in self.kept})
         with change.update_schema(allow_incompatible_changes=True) as update:
             for field in before.fields:
@@ -114,5 +121,18 @@ class Columns:
                 raise SinkError(
                     f"table {target}: it is partitioned by column '{field.name}', which goes or gets other values: "
                     "give the table another partitioning first, or leave the column as it is",
+                    number="CDC4401",
+                )
+
+    def _check_beside(self, before: Schema, target: object, beside: str) -> None:
+        """A column that is made anew has no values on a branch whose files are not written anew with it."""
+        made = {column.name for column in self.wanted} - set(self.kept.values())
+        for field in before.fields:
+            if field.name in made:
+                raise SinkError(
+                    f"table {target}: column '{field.name}' gets a type for which its values are written anew, and on "
+                    f"branch '{beside}' they would be lost, as all branches have the table's columns: publish the "
+                    f"branch, have the pipeline write to '{beside}' (sink.branch, cdc offsets keep FILE) until the "
+                    "change is there, drop the branch, and come back to it",
                     number="CDC4401",
                 )

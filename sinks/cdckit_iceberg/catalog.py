@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from threading import Lock
+from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
 
@@ -22,6 +23,10 @@ _DEFAULTS = {"commit.manifest-merge.enabled": "true", "write.metadata.delete-aft
 """Properties of new tables: what commits leave in the metadata is put together, and removed, in time."""
 
 
+_RETRIES = "glue.max-retries"
+"""Which pyiceberg 0.12 gives to boto3 as it is, and that takes no text."""
+
+
 class LakeCatalog:
     """The catalog, which is opened with its first use; several threads may use it.
 
@@ -37,11 +42,13 @@ class LakeCatalog:
 
     @cached_property
     def _catalog(self) -> Catalog:
-        properties = dict(self.config.properties)
+        properties: dict[str, Any] = dict(self.config.properties)
         name = properties.pop("name", "default")
         if self.config.warehouse is not None:
             place = self.config.warehouse
             properties["warehouse"] = f"file://{place}" if place.startswith("/") else place
+        if _RETRIES in properties:
+            properties[_RETRIES] = _number(_RETRIES, properties[_RETRIES])
         try:
             catalog = load_catalog(name, **properties)
         except FAULTS as error:
@@ -108,6 +115,12 @@ class LakeCatalog:
         for secret in self.config.secrets:
             text = text.replace(secret, "…")
         return text
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isdecimal():
+        raise ConfigError(f"sink.catalog.{name}: '{text}' is no number")
+    return int(text)
 
 
 def _briefly(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pyiceberg.table.refs import MAIN_BRANCH
 
 from cdckit import Dataset, split_names
 from cdckit.tables.destinations import table_name
@@ -34,6 +35,12 @@ def _checked_namespace(text: str) -> str:
     return text
 
 
+def _checked_branch(text: str) -> str:
+    if not text or text.strip() != text:
+        raise ValueError("should be the name of a branch")
+    return text
+
+
 Terms = Annotated[str, BeforeValidator(_joined), AfterValidator(_checked_terms)]
 
 
@@ -54,6 +61,10 @@ class IcebergConfig(LakeOptions):
     """The namespace of the tables, which is made where it is not there; a `.` leads into one below another. Tables are
     named as the topics with `_` for each `.` and `-`; two topics of one name are refused.
     """
+    branch: Annotated[str, AfterValidator(_checked_branch)] = MAIN_BRANCH
+    """The branch of the tables that is written to, made of `main` where a table lacks it: who reads `main` sees what is
+    there once the branch is published.
+    """
     partition_by: Terms = ""
     """How new tables are partitioned, as a list or with commas: `COLUMN`, `years(COLUMN)`, `months(COLUMN)`,
     `days(COLUMN)`, `hours(COLUMN)`, `bucket(NUMBER, COLUMN)`, `truncate(NUMBER, COLUMN)`. A table that lacks a column,
@@ -66,6 +77,11 @@ class IcebergConfig(LakeOptions):
     def _check(self) -> Self:
         if "type" not in self.catalog and "py-catalog-impl" not in self.catalog:
             raise ValueError("give 'catalog.type': sql, rest, hive, glue, or another that pyiceberg knows")
+        if self.branch != MAIN_BRANCH and self.mirror_apply_interval_ms:
+            raise ValueError(
+                "'mirror.apply.interval.ms' keeps changes beside a mirror, which a 'branch' does by itself: "
+                "take one of them away"
+            )
         return self
 
     def dataset(self, name: str) -> Dataset:
@@ -76,7 +92,8 @@ class IcebergConfig(LakeOptions):
         """The catalog is identified by its kind and place, without who comes there."""
         shown = {f"catalog.{name}": self.properties[name] for name in _SHOWN if name in self.properties}
         uri = self.properties.get("uri")
-        return super().identity() | shown | ({} if uri is None else {"catalog.uri": _without_secrets(uri)})
+        place = {} if uri is None else {"catalog.uri": _without_secrets(uri)}
+        return super().identity() | shown | place | ({} if self.branch == MAIN_BRANCH else {"branch": self.branch})
 
     @property
     def properties(self) -> dict[str, str]:

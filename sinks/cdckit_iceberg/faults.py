@@ -51,7 +51,8 @@ _OTHERS = (
 )
 _AWAY = re.compile(
     r"connection (?:refused|reset|closed|aborted)|timed? ?out|max retries exceeded|name or service not known"
-    r"|database is locked|SlowDown|ServiceUnavailable|TooManyRequests|InternalError|\b50[0234]\b",
+    r"|database is locked|SlowDown|ServiceUnavailable|TooManyRequests|InternalError|\b50[0234]\b"
+    r"|Throttling|InternalServiceException|OperationTimeoutException",
     re.IGNORECASE,
 )
 """Of catalogs and stores that are away for the moment."""
@@ -65,8 +66,11 @@ _CLIENTS = {
 """The errors of what reaches catalogs: databases, Glue, Hive."""
 
 
-_LINES = {"thrift.transport.TTransport": ("TTransportException",)}
-"""Those that are said of the line alone: a metastore is away, or has hung up."""
+_LINES = {
+    "botocore.exceptions": ("ConnectionError", "HTTPClientError"),
+    "thrift.transport.TTransport": ("TTransportException",),
+}
+"""Those that are said of the line alone: Glue or a metastore is away, or has hung up."""
 
 
 def _installed(clients: Mapping[str, Iterable[str]]) -> Iterator[type[Exception]]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyiceberg.table import Table, TableProperties, Transaction
 
+from cdckit_iceberg.branches import Branch
 from cdckit_iceberg.files import SMALL_BYTES, FileWriter
 from cdckit_iceberg.version import IcebergVersion
 
@@ -13,14 +14,14 @@ _FEWEST = 8
 """So many small files are put together, fewer are left."""
 
 
-def compact(change: Transaction, now: IcebergVersion) -> None:
+def compact(change: Transaction, now: IcebergVersion, branch: Branch) -> None:
     """Writes the rows of a table's small files anew, where there are several, without any of its deletes."""
     small = [task for task in now.tasks() if task.file.file_size_in_bytes < SMALL_BYTES]
     if len(small) < _FEWEST:
         return
     writer = FileWriter(change)
     names = tuple(now.schema().names)
-    with change.update_snapshot().overwrite() as snapshot:
+    with branch.update(change, {}).overwrite() as snapshot:
         writer.exchange(snapshot, [task.file for task in small], writer.written(now.rows(small, names)))
 
 

@@ -9,7 +9,7 @@ from cdckit import Registration, hookimpl
 
 @hookimpl
 def cdckit_sinks() -> Sequence[Registration]:
-    """The sink that keeps Iceberg tables in the runner's own process."""
+    """The sink that keeps Iceberg tables, written by one process: the direct runner's, or Spark's driver."""
     return [
         Registration(
             name="iceberg",
@@ -18,5 +18,6 @@ def cdckit_sinks() -> Sequence[Registration]:
             summary="keeps Iceberg tables without Spark: every change, or a mirror of the source's tables",
             extra="iceberg",
             requires=("pyiceberg", "pyarrow"),
+            on_spark="cdckit_iceberg.sink:IcebergOnSpark",
         )
     ]

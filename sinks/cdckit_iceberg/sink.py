@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cdckit import Finding, Images
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.images import LakeImages
+from cdckit.tables.lake.on_spark import LakeOnSpark
 from cdckit.tables.lake.sink import LakeSink
 from cdckit_iceberg.catalog import LakeCatalog
 from cdckit_iceberg.checks import check_catalog
@@ -35,3 +36,10 @@ class IcebergSink(LakeSink):
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""
         return LakeImages(self._options, self._target, self.faults)
+
+
+class IcebergOnSpark(LakeOnSpark):
+    """The same tables where Spark's workers read and its driver writes."""
+
+    def __init__(self, config: IcebergConfig) -> None:
+        super().__init__(IcebergSink(config))

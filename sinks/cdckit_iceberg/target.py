@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from pyiceberg.exceptions import CommitFailedException, TableAlreadyExistsError
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH
 
 from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.destinations import table_name
@@ -22,6 +24,7 @@ from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Step
 from cdckit_iceberg import altering
+from cdckit_iceberg.branches import Branch
 from cdckit_iceberg.catalog import LakeCatalog
 from cdckit_iceberg.changing import KeyChanges, PlaceChanges, Ranges, Removal, has_nulls
 from cdckit_iceberg.files import FileWriter, batches_of
@@ -81,6 +84,7 @@ class IcebergTarget(LakeTarget):
         self.topic = topic
         self.identifier = (*catalog.namespace, table_name(topic) + suffix)
         self._catalog = catalog
+        self._branch = Branch(catalog.config.branch)
         self._open: Table | None = None
 
     def __str__(self) -> str:
@@ -106,19 +110,28 @@ class IcebergTarget(LakeTarget):
         return self._now() if self.exists() else None
 
     def _now(self) -> IcebergVersion:
-        return IcebergVersion(self.table.metadata, self.table.io)
+        return IcebergVersion(self._metadata, self.table.io)
+
+    @property
+    def _metadata(self) -> TableMetadata:
+        """The table's, as they are on the branch."""
+        return self._branch.seen(self.table.metadata)
+
+    def expect(self, batch: BatchId) -> None:
+        """Sees that the branch is there, or may be made."""
+        if self.exists():
+            self._branch.require(self.table.metadata, batch, self)
 
     def at_batch(self, application: str, batch: int, applied: int | None = None) -> IcebergVersion | None:
         """By the numbers that snapshots carry, as far back as they are kept."""
         if not self.exists():
             return None
-        found = last_before(self.table.metadata, application, batch, applied)
-        return None if found is None else IcebergVersion(self.table.metadata, self.table.io, found)
+        found = last_before(self._metadata, application, batch, applied)
+        return None if found is None else IcebergVersion(self._metadata, self.table.io, found)
 
     def version_of(self, application: str) -> int | None:
         """The number of the last batch that the table has of an application; None where it has none."""
-        number = self.table.properties.get(f"{BATCH}.{application}") if self.exists() else None
-        return None if number is None else int(number)
+        return self._branch.version_of(self.table.metadata, application) if self.exists() else None
 
     # -- columns and notes
 
@@ -176,7 +189,7 @@ class IcebergTarget(LakeTarget):
 
         def change(change: Transaction) -> None:
             if columns.changes(self.table.schema()):
-                columns.take(change, self)
+                columns.take(change, self, beside=self._beside())
             if filled and before.has_rows:
                 rows = (made.rows(batch, wanted) for batch in before.scan(before.schema().names))
                 self._overwrite(change, rows, {})
@@ -186,6 +199,12 @@ class IcebergTarget(LakeTarget):
 
         self._commit(change)
         log.info("table %s: has the columns %s now", self, ", ".join(f"{n} {kind}" for n, kind in made.columns.items()))
+
+    def _beside(self) -> str:
+        """The branch whose rows a change of columns here would harm, since a table's branches have its columns."""
+        if self._branch.is_main or not IcebergVersion(self.table.metadata, self.table.io).has_rows:
+            return ""
+        return MAIN_BRANCH
 
     # -- rows
 
@@ -210,7 +229,7 @@ class IcebergTarget(LakeTarget):
         def change(change: Transaction) -> None:
             writer = FileWriter(change)
             merges = change.table_metadata.properties.get("commit.manifest-merge.enabled") == "true"
-            update = change.update_snapshot(snapshot_properties=_told(batch))
+            update = self._branch.update(change, _told(batch))
             with update.merge_append() if merges else update.fast_append() as snapshot:
                 for file in writer.written(batches_of(rows)):
                     snapshot.append_data_file(file)
@@ -225,7 +244,7 @@ class IcebergTarget(LakeTarget):
         def change(change: Transaction) -> None:
             columns = altering.Columns.replaced(wanted, self.table.schema())
             if columns.changes(self.table.schema()):
-                columns.take(change, self)
+                columns.take(change, self, beside=self._beside())
             self._overwrite(change, batches_of(rows), _told(batch))
 
         self._commit(change, batch)
@@ -254,7 +273,7 @@ class IcebergTarget(LakeTarget):
 
     def maintain(self) -> None:
         """Puts small files together, and forgets the versions that the retention time does not need."""
-        self._commit(lambda change: compact(change, self._now()))
+        self._commit(lambda change: compact(change, self._now(), self._branch))
         expire(self.table)
 
     def _change(self, changes: Changes, batch: BatchId) -> None:
@@ -276,7 +295,7 @@ class IcebergTarget(LakeTarget):
         def change(change: Transaction) -> None:
             writer = FileWriter(change)
             files = list(writer.copied(left()))
-            with change.update_snapshot(snapshot_properties=_told(batch)).overwrite() as snapshot:
+            with self._branch.update(change, _told(batch)).overwrite() as snapshot:
                 writer.exchange(snapshot, gone, files)
 
         gone: list[DataFile] = []
@@ -285,7 +304,7 @@ class IcebergTarget(LakeTarget):
     def _overwrite(self, change: Transaction, rows: Iterable[pa.RecordBatch], told: dict[str, str]) -> None:
         gone = [task.file for task in self._now().tasks()]
         writer = FileWriter(change)
-        with change.update_snapshot(snapshot_properties=told).overwrite() as snapshot:
+        with self._branch.update(change, told).overwrite() as snapshot:
             writer.exchange(snapshot, gone, writer.written(rows))
 
     def _commit(self, make: Callable[[Transaction], None], batch: BatchId | None = None) -> None:
@@ -294,7 +313,7 @@ class IcebergTarget(LakeTarget):
         try:
             make(change)
             if batch is not None:
-                change.set_properties({f"{BATCH}.{batch.application}": str(batch.number)})
+                change.set_properties(self._branch.noted(batch))
             self._open = change.commit_transaction()
         except BaseException:
             self._open = None

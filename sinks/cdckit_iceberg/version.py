@@ -10,7 +10,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import DataScan, FileScanTask
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.snapshots import Snapshot, ancestors_of
+from pyiceberg.table.snapshots import Snapshot
 
 from cdckit.tables.fitted_rows import fitted
 from cdckit.tables.lake.arrow_types import commented
@@ -21,7 +21,8 @@ from cdckit_iceberg.types import arrow_columns
 APPLICATION = "cdckit.application"
 """What counts the batch that a snapshot is of, in the snapshot's summary."""
 BATCH = "cdckit.batch"
-"""The batch's number there; in a table's properties what names begin with that have the last one of an application."""
+"""The batch's number there; in a table's properties what names begin with that have the last one of an application
+(`cdckit_iceberg.branches`)."""
 
 
 class IcebergVersion(Version):
@@ -90,10 +91,9 @@ def last_before(metadata: TableMetadata, application: str, batch: int, applied: 
         batch: the number of the last one that there may be.
         applied: of a mirror, the last version of the changes beside it that it may have; None: any.
     """
-    last = metadata.current_snapshot()
     found = None
-    for snapshot in reversed(list(ancestors_of(last, metadata)) if last is not None else []):
-        if _is_behind(_batch_of(snapshot), application, batch, applied):
+    for snapshot in reversed(list(ancestry(metadata))):
+        if _is_behind(batch_of(snapshot), application, batch, applied):
             return found
         found = snapshot
     return found
@@ -108,6 +108,16 @@ def _is_behind(made: BatchId | None, application: str, batch: int, applied: int 
     return applied is not None and made.application == f"{application}/applied" and made.number > applied
 
 
-def _batch_of(snapshot: Snapshot) -> BatchId | None:
+def ancestry(metadata: TableMetadata) -> Iterator[Snapshot]:
+    """The newest snapshot and those that it was made of, one after the other, as far as they are kept."""
+    known = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}
+    snapshot = metadata.current_snapshot()
+    while snapshot is not None:
+        yield snapshot
+        snapshot = known.get(snapshot.parent_snapshot_id or 0)
+
+
+def batch_of(snapshot: Snapshot) -> BatchId | None:
+    """The batch that a snapshot is of; None: of none."""
     told = {} if snapshot.summary is None else snapshot.summary.additional_properties
     return BatchId(told[APPLICATION], int(told[BATCH])) if APPLICATION in told else None

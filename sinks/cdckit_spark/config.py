@@ -69,7 +69,7 @@ class LakeConfig(TableOptions):
         """Histories."""
         if self.mode != "history":
             return {}
-        return {"mode": "'history' is kept by the sinks 'delta' and 'iceberg', with 'runner: direct' (--runner direct)"}
+        return {"mode": "'history' is kept by the sinks 'delta' and 'iceberg', on either runner"}
 
     def dataset(self, name: str) -> Dataset:
         """The topic's table."""

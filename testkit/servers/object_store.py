@@ -1,4 +1,4 @@
-"""An object store that speaks S3: moto's server, in an environment of its own."""
+"""An object store that speaks S3, and Glue's catalog of tables: moto's server, in an environment of its own."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from testkit.servers.process import run, spawn
 from testkit.servers.server import Server
 
 _VERSION = "5.2.5"
-_PACKAGES = (f"moto[s3]=={_VERSION}", "flask", "flask-cors")
+_PACKAGES = (f"moto[glue,s3]=={_VERSION}", "flask", "flask-cors")
 _SECONDS = 5.0
 
 
 class ObjectStore(Server):
-    """A store that keeps its buckets in memory.
+    """A store that keeps its buckets, and a catalog, in memory.
 
     Args:
         checks_credentials: whether only credentials that were made in it are taken; else any are.
@@ -103,7 +103,7 @@ class DurableObjectStore(ObjectStore):
 @cache
 def _python() -> Path:
     """Return the interpreter of an environment that holds moto and nothing of the tests."""
-    name = f"moto-{_VERSION}-python-{sys.version_info.major}.{sys.version_info.minor}"
+    name = f"moto-{_VERSION}-glue-s3-python-{sys.version_info.major}.{sys.version_info.minor}"
     return cached(name, _install) / "bin" / "python"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from deltalake.exceptions import DeltaError
 
 from cdckit.api.record import Record
+from cdckit.engine.config.requirements import unmet_requirements
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.engine.state.table_batches import KEPT_AS, TableBatches
 from cdckit.errors import StateError
@@ -106,12 +108,15 @@ def test_options_of_a_store_are_secrets() -> None:
     assert config.storage == {"AWS_SECRET_ACCESS_KEY": PASSWORD, "AWS_ALLOW_HTTP": "true"}
 
 
-def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
+def test_a_sink_that_writes_without_spark_alone_is_refused_there(tmp_path: Path) -> None:
     source = {"type": "mysql", "topic.prefix": "p", "database.hostname": "h", "database.user": "u"}
     sink = {"type": "delta", "path": str(tmp_path / "lake")}
-    ended = Pipeline(tmp_path, source, sink, {"runner": "spark"}).run("--once")
-    assert ended.code == 2
-    assert "sink.type: 'delta' writes from one process: set 'runner: direct'" in ended.stderr
+    pipeline = Pipeline(tmp_path, source, sink, {"runner": "spark"}).resolved()
+    assert unmet_requirements(pipeline) == []
+    alone = replace(pipeline.sink, registration=replace(pipeline.sink.registration, on_spark=None))
+    assert unmet_requirements(replace(pipeline, sink=alone)) == [
+        "sink.type: 'delta' writes from one process: set 'runner: direct' (--runner direct)"
+    ]
 
 
 def test_an_answer_that_is_cut_off_is_no_lasting_fault() -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.runner import Runner
 from cdckit.errors import SinkError
 from cdckit.tables.lake.target import Ending, LakeTarget, Merge
 from cdckit.tables.layout import END, FROM, OP, POSITION, TO
@@ -153,7 +154,13 @@ def past_is_kept(shop: Shop, seed: int) -> None:
 
 def deliver(shop: Shop) -> None:
     """Runs up to the log's end, in this process."""
-    DirectRunner(load_pipeline(shop.pipeline().written())).run(once=True)
+    pipeline = load_pipeline(shop.pipeline().written())
+    runner: Runner = DirectRunner(pipeline)
+    if pipeline.runner == "spark":
+        from cdckit.engine.runners.spark import SparkRunner
+
+        runner = SparkRunner(pipeline)
+    runner.run(once=True)
 
 
 def read_again(shop: Shop, table: str) -> None:

@@ -11,8 +11,10 @@ from pyiceberg.table import Table
 from cdckit_iceberg.types import arrow_columns
 
 
-def by_duckdb(table: Table) -> list[dict[str, Any]]:
-    """All rows of a table, as its newest metadata tell."""
+def by_duckdb(table: Table, branch: str = "main") -> list[dict[str, Any]]:
+    """All rows of a branch of a table, as its newest metadata tell, by the columns that its head was written with."""
+    head = table.snapshot_by_name(branch)
+    at = "" if branch == "main" or head is None else f", snapshot_from_id={head.snapshot_id}"
     with duckdb.connect() as connection:
         for name in ("avro", "iceberg"):
             (extension,) = (
@@ -21,6 +23,6 @@ def by_duckdb(table: Table) -> list[dict[str, Any]]:
             connection.execute(f"LOAD '{extension.locate()}'")
         place = table.metadata_location.removeprefix("file://")
         connection.execute("SET TimeZone = 'UTC'")
-        found = connection.sql(f"FROM iceberg_scan('{place}')").to_arrow_table()
+        found = connection.sql(f"FROM iceberg_scan('{place}'{at})").to_arrow_table()
         rows: list[dict[str, Any]] = found.cast(arrow_columns(table.schema().fields)).to_pylist()
         return rows

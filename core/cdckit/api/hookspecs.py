@@ -40,6 +40,8 @@ class Registration:
         requires: the import packages which that extra brings.
         aliases: other names for it, such as Debezium's and Kafka's class names.
         events: of a source: what is particular to the events of the connectors that it stands for.
+        on_spark: of a sink: `module:Class` of what is made in the factory's place where Spark runs the pipeline; None:
+            the factory's.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Registration:
     requires: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     events: tuple[EventTraits, ...] = ()
+    on_spark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

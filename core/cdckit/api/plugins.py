@@ -176,17 +176,26 @@ def config_model(registration: Registration) -> type[PluginConfig]:
     return model
 
 
-def make(registration: Registration, config: PluginConfig) -> Any:
+def make(registration: Registration, config: PluginConfig, *, spark: bool = False) -> Any:
     """The component itself.
+
+    Args:
+        registration: what names it.
+        config: its options.
+        spark: whether Spark runs the pipeline.
 
     Raises:
         ConfigError: what it needs is not installed; the message names the extra.
     """
-    return factory(registration)(config)
+    return factory(registration, spark=spark)(config)
 
 
-def factory(registration: Registration) -> Any:
+def factory(registration: Registration, *, spark: bool = False) -> Any:
     """What makes the component: its class, as a rule.
+
+    Args:
+        registration: what names it.
+        spark: whether Spark runs the pipeline.
 
     Raises:
         ConfigError: what it needs is not installed; the message names the extra.
@@ -194,7 +203,7 @@ def factory(registration: Registration) -> Any:
     missing = missing_packages(registration)
     if missing:
         raise ConfigError(_missing_extra(registration, missing), number="CDC2301")
-    return _load(registration, registration.factory)
+    return _load(registration, (spark and registration.on_spark) or registration.factory)
 
 
 def missing_packages(registration: Registration) -> list[str]:

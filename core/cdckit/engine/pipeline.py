@@ -94,7 +94,7 @@ def make_sink(pipeline: ResolvedPipeline) -> Sink | TableSink:
     Raises:
         ConfigError: a package that it needs is missing.
     """
-    sink: Sink | TableSink = _made(pipeline.sink)
+    sink: Sink | TableSink = _made(pipeline.sink, spark=pipeline.runner == "spark")
     return sink
 
 
@@ -150,5 +150,5 @@ def sink_context(
     )
 
 
-def _made(component: Component) -> Any:
-    return make(component.registration, component.config)
+def _made(component: Component, *, spark: bool = False) -> Any:
+    return make(component.registration, component.config, spark=spark)

@@ -54,7 +54,8 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             problems += error.problems
     for component in _components(pipeline):
         try:
-            made_by = factory(component.registration)
+            by_spark = pipeline.runner == "spark" and component is pipeline.sink
+            made_by = factory(component.registration, spark=by_spark)
         except ConfigError as error:
             problems += error.problems
             continue
@@ -63,7 +64,7 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
             problems += _tolerance_on_spark(pipeline, made_by)
             problems += _direct_tables(pipeline, made_by)
         if component is pipeline.sink:
-            problems += beyond_tail(pipeline, made_by)
+            problems += beyond_tail(pipeline, factory(component.registration))
             problems += ledger_unmet(pipeline, made_by)
         if pipeline.runner == "direct" and component is pipeline.sink:
             problems += _tables_on_direct(pipeline, made_by)

@@ -100,4 +100,10 @@ ENTRIES = (
         "They break a constraint of the table, or do not fit its columns.",
         "see the message; `errors.tolerance: quarantine` keeps such rows and goes on.",
     ),
+    Entry(
+        "CDC4406",
+        "a branch is gone",
+        "It was dropped before it was published: what was written there is nowhere.",
+        "make it anew and `cdc resnapshot`, or `cdc offsets reset`.",
+    ),
 )

@@ -8,6 +8,7 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from cdckit.api.held import Images
@@ -24,6 +25,9 @@ from cdckit.tables.lake.rows import TableRows, WaitingRows
 from cdckit.tables.lake.table import Asked, LakeTable
 from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.lake.written import Written
+from cdckit.tables.layout import Layout
+from cdckit.tables.marks import Mark
+from cdckit.tables.sink import Packet, rows_of
 from cdckit.tables.target import BatchId
 
 log = logging.getLogger("cdckit.tables")
@@ -93,9 +97,13 @@ class LakeSink(DirectTableSink):
     def begin(self, generation: str, begun: Sequence[BegunBatch]) -> None:
         """Forgets what waits, and what is known of tables, which others may have changed."""
         self._generation = generation
-        self._tables.clear()
-        self._drop()
+        self.look_again()
+        self.drop()
         self._written = Written(begun, self._last_batch)
+
+    def look_again(self) -> None:
+        """Forgets what is known of tables, which others may have changed."""
+        self._tables.clear()
 
     @property
     def _application(self) -> str:
@@ -117,6 +125,19 @@ class LakeSink(DirectTableSink):
         if len(self._records) >= _GATHERED:
             self._gather()
         if whole and self.full:
+            self._spill()
+
+    def take(self, packet: Packet) -> None:
+        """Takes rows, or a mark, that another process has made with an encoder of these tables."""
+        waiting = self._of(packet.topic)
+        if packet.mark is not None:
+            waiting.add_mark(Mark.loads(packet.mark))
+            return
+        layout = Layout.loads(packet.layout)
+        for rows in rows_of(packet.data):
+            waiting.add(packet.position, layout, rows)
+            self._bytes += rows.nbytes
+        if self.full:
             self._spill()
 
     def judge(self, records: Sequence[Record]) -> None:
@@ -166,7 +187,8 @@ class LakeSink(DirectTableSink):
         """Whether rows take much memory."""
         return self._bytes >= FULL_BYTES
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
+        """Forgets what waits."""
         self._waiting, self._bytes, self._records = {}, 0, []
         if self._folder is not None:
             self._folder.cleanup()
@@ -178,35 +200,41 @@ class LakeSink(DirectTableSink):
         """Each commit notes it."""
         self._place = "" if offset is None else json.dumps(offset)
 
-    def commit(self, number: int) -> int:
-        """Writes the tables at the same time, and tells the first fault once all have ended."""
+    def commit(self, number: int, *, again: bool = False) -> int:
+        """Writes the tables at the same time, and tells the first fault once all have ended.
+
+        Args:
+            number: the batch's.
+            again: whether tables may have the batch, which they then do not take once more.
+        """
         self._gather()
         batch, asked = BatchId(self._application, number, self._place), self._asked()
         tables = {topic: waiting.taken() for topic, waiting in self._waiting.items()}
         with self._context.writing_snapshot(_begun(tables.values())):
-            self._write_all(tables, batch, asked)
-        self._drop()
+            self._write_all(tables, batch, asked, again)
+        self.drop()
         for table in self._tended:
             if table.due:
                 with self.faults.told(table.target.topic):
                     table.tend(self._application)
         return sum(rows.count for rows in tables.values())
 
-    def _write_all(self, tables: dict[str, TableRows], batch: BatchId, asked: Asked) -> None:
+    def _write_all(self, tables: dict[str, TableRows], batch: BatchId, asked: Asked, again: bool) -> None:
         if len(tables) == 1:
             for topic, rows in tables.items():
-                self._write_table(topic, rows, batch, asked)
+                self._write_table(topic, rows, batch, asked, again)
             return
         assert self._pool is not None
-        jobs = [self._pool.submit(self._write_table, topic, rows, batch, asked) for topic, rows in tables.items()]
+        write = partial(self._write_table, batch=batch, asked=asked, again=again)
+        jobs = [self._pool.submit(write, topic, rows) for topic, rows in tables.items()]
         faults = [error for job in jobs if (error := job.exception()) is not None]
         lasting = [error for error in faults if not isinstance(error, RetriableSinkError)]
         for error in (*lasting, *faults):
             raise error
 
-    def _write_table(self, topic: str, rows: TableRows, batch: BatchId, asked: Asked) -> None:
+    def _write_table(self, topic: str, rows: TableRows, batch: BatchId, asked: Asked, again: bool) -> None:
         with self.faults.told(topic):
-            self._table(topic).write(rows, batch, asked)
+            self._table(topic).write(rows, batch, asked, again=again)
 
     def _table(self, topic: str) -> LakeTable:
         """The table of a topic, which no other topic of this pipeline has."""
@@ -231,7 +259,7 @@ class LakeSink(DirectTableSink):
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
-        self._drop()
+        self.drop()
 
 
 def _begun(tables: Iterable[TableRows]) -> set[str]:

@@ -54,18 +54,26 @@ class LakeTable:
         self._policy = Policy(self._follows, config.behavior, context.marks, self._keeps)
         self._evolution = Evolution(target, self._policy)
         self._sources = Sources(target, context.name)
-        self._begun = False
+        self._begun = self._has = False
         interval = config.mirror_apply_interval_ms if config.mode == "mirror" else 0
         self._deferred = DeferredChanges(target, interval) if interval else None
         self._maintained = time.monotonic()
 
-    def write(self, rows: TableRows, batch: BatchId, asked: Asked) -> None:
+    def write(self, rows: TableRows, batch: BatchId, asked: Asked, *, again: bool = False) -> None:
         """Takes a batch's rows.
+
+        Args:
+            rows: the rows, with the marks among them.
+            batch: their number.
+            asked: what the user asks for.
+            again: whether the table may have the batch, as where its writer was killed before anybody knew: then what
+                goes with the rows is done, and they are not written once more.
 
         Raises:
             SinkError: it cannot, or is not to.
         """
         evolution = self._evolution
+        self.target.expect(batch)
         begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
         if self._follows and self._context.marks:
             self._require_begun(rows)
@@ -80,6 +88,7 @@ class LakeTable:
             of_mirror = self._sources.first(rows.sources) if self._follows else {}
             evolution.first_notes = {**origin(self._context.name, rows.layouts), **of_mirror}
         evolution.follow(rows.layouts, rows.marks, asked.accepted)
+        self._has = again and self._is_here(batch)
         if self._follows:
             self._follow(rows, batch, asked.accepted)
         else:
@@ -93,6 +102,10 @@ class LakeTable:
         if self._deferred is not None:
             found.append(self._deferred.version_of(application))
         return max((number for number in found if number is not None), default=None)
+
+    def _is_here(self, batch: BatchId) -> bool:
+        last = self.last_batch(batch.application)
+        return last is not None and last >= batch.number
 
     @property
     def due(self) -> bool:
@@ -150,7 +163,7 @@ class LakeTable:
     def _log(self, rows: TableRows, log: Logged, batch: BatchId, accepted: Mapping[str, str]) -> None:
         if log.rows and self._evolution.present():
             rows = rows.and_groups(log.rows)
-        if rows.parts:
+        if rows.parts and not self._has:
             self._append(rows, batch)
         self._evolution.use({name: accepted[name] for name in log.used})
 
@@ -174,7 +187,7 @@ class LakeTable:
         here = rows.sources
         self._sources.add(here)
         gone = emptied(marks, self._sources.names, target)
-        if rows.parts or gone:
+        if (rows.parts or gone) and not self._has:
             self._put(rows, marks, gone, batch)
         if gone.whole is not None:
             self._sources.restart(here)

@@ -96,6 +96,13 @@ class LakeTarget(Target):
     def version_of(self, application: str) -> int | None:
         """The number of the last batch that the table has of an application; None where it has none."""
 
+    def expect(self, batch: BatchId) -> None:
+        """Sees, before anything of a batch is written, that the table still has what was written before.
+
+        Raises:
+            SinkError: it is known to lack it.
+        """
+
     @abstractmethod
     def now(self) -> Version | None:
         """The table as it is now; None where there is none."""
