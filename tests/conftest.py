@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -168,6 +169,13 @@ def redis_server() -> Iterator[RedisServer]:
     """A Redis server, empty."""
     with RedisServer() as server:
         yield server
+
+
+@pytest.fixture
+def afterwards() -> Iterator[ExitStack]:
+    """What a test takes away again once its pipelines are proven, such as its database: within it that is too early."""
+    with ExitStack() as stack:
+        yield stack
 
 
 @pytest.fixture
