@@ -72,6 +72,12 @@ def test_a_mode_of_a_plugin_reads_rows_where_the_plugin_says_so(monkeypatch: pyt
     assert {name: config.snapshot_takes_rows for name, config in read.items()} == {"none": False, "all": True}
 
 
+def test_files_of_a_log_are_refused_by_their_option() -> None:
+    files = options("mysql", **{"binlog.files": "/archive/binlog.*"})
+    with pytest.raises(ConfigError, match=r"source\.binlog\.files: .* no table can be compared"):
+        files.whole(())
+
+
 def test_rows_that_the_snapshot_leaves_out_may_be_missing() -> None:
     name = "snapshot.select.statement.overrides"
     statement = {name: "a.b", "snapshot.statements": {f"{name}.a.b": "select 1"}}
