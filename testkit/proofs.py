@@ -4,8 +4,9 @@ Which pipelines that can be said of shows by what they did: one that ended with 
 is left out, and so is one whose source or sink is gone by then, or can never be compared. How many were, and why, is
 told when all tests are done, so that none is taken for proven that was never looked at.
 
-A test that leaves a difference on purpose says why: `@pytest.mark.unequal("rows are forged")`. It fails where the proof
-finds none; where that is left to chance nothing is proven: `@pytest.mark.unequal("it is killed", always=False)`.
+A test that leaves a difference on purpose says why: `@pytest.mark.unequal("rows are forged")`, and where it is in some
+tables alone, `tables=["orders"]`. It fails where the proof finds none; where that is left to chance nothing is proven:
+`@pytest.mark.unequal("it is killed", always=False)`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import json
 import re
 import time
 import zlib
-from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ class Tally:
         seconds: how much processor time that took.
         left_out: how many pipelines were not, by reason.
         undecided: how many tables of proven pipelines were not, by reason.
-        differing: how many tables differ in tests that do not fail for it yet, by test.
+        where: by reason, how often each test was left out for it.
     """
 
     tests: int = 0
@@ -62,7 +63,7 @@ class Tally:
     seconds: float = 0.0
     left_out: Counter[str] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)
-    differing: Counter[str] = field(default_factory=Counter)
+    where: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def counted(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
@@ -71,36 +72,42 @@ class Tally:
     def add(self, other: dict[str, Any]) -> None:
         """Adds what another process has counted."""
         for name, value in other.items():
-            if isinstance(value, dict):
+            if name == "where":
+                for why, tests in value.items():
+                    self.where[why].update(tests)
+            elif isinstance(value, dict):
                 getattr(self, name).update(value)
             else:
                 setattr(self, name, getattr(self, name) + value)
 
-    def take(self, found: list[TableProof]) -> None:
+    def leave_out(self, test: str, why: str, pipelines: int = 1) -> None:
+        """Counts pipelines that are not proven."""
+        self.left_out[why] += pipelines
+        self.where[why][test] += pipelines
+
+    def take(self, test: str, found: list[TableProof]) -> None:
         """Counts a pipeline of which nothing is unequal."""
         equal = [table for table in found if table.outcome == "equal"]
         undecided = Counter(_short(table.note) for table in found if table.outcome == "undecided")
         if not equal:
-            self.left_out[next(iter(undecided))] += 1
+            self.leave_out(test, next(iter(undecided)))
             return
         self.undecided.update(undecided)
         self.pipelines += 1
         self.tables += len(equal)
         self.rows += sum(table.rows for table in equal)
 
-    def lines(self) -> Iterator[str]:
-        """It in words."""
+    def lines(self, *, tests: bool = False) -> Iterator[str]:
+        """It in words; with the tests behind each reason, where that is asked for."""
         yield (
             f"{self.tests} tests ended with {self.pipelines} pipelines whose sinks equal their sources: "
             f"{self.tables} tables, {self.rows} rows, {self.seconds:.1f} s of processor time"
         )
-        for what, counted in (
-            ("pipelines left out", self.left_out),
-            ("tables undecided", self.undecided),
-            ("tables differ, and nobody has looked why", self.differing),
-        ):
+        for what, counted in (("pipelines left out", self.left_out), ("tables undecided", self.undecided)):
             for why, times in counted.most_common():
                 yield f"{times:6} {what}: {why}"
+                if tests and counted is self.left_out:
+                    yield from (f"       {times:6} in {test}" for test, times in sorted(self.where[why].items()))
 
 
 class Proofs:
@@ -108,13 +115,10 @@ class Proofs:
 
     Args:
         every: one test in so many is proven, chosen by its name; 1: all.
-        unseen: folders and files of tests, as in their names: what differs at their ends is told, and fails none of
-            them, until somebody has looked at each difference.
     """
 
-    def __init__(self, every: int = 1, unseen: Sequence[str] = ()) -> None:
+    def __init__(self, every: int = 1) -> None:
         self.tally = Tally()
-        self._unseen = tuple(unseen)
         self._every = every
         watch_runners()
 
@@ -149,31 +153,27 @@ class Proofs:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Tells what was proven, and what was not."""
-        if self.tally.pipelines or self.tally.left_out or self.tally.differing:
+        if self.tally.pipelines or self.tally.left_out:
             terminalreporter.section("proofs")
-            for line in self.tally.lines():
+            for line in self.tally.lines(tests=terminalreporter.config.get_verbosity() > 0):
                 terminalreporter.write_line(line)
 
     def _prove(self, item: pytest.Item, starts: list[Start]) -> None:
         mark = item.get_closest_marker(MARK)
         if (why := self._never(item, mark)) is not None:
-            self.tally.left_out[why] += len(starts)
+            self.tally.leave_out(item.nodeid, why, len(starts))
             return
-        unseen = item.nodeid.startswith(self._unseen)
         pipelines, unequal = self.tally.pipelines, list[TableProof]()
-        for pipeline, runs in self._provable(starts):
-            found = _found(pipeline, runs=runs, unseen=unseen)
+        for pipeline, runs in self._provable(item.nodeid, starts):
+            found = _found(pipeline, runs=runs)
             if isinstance(found, str):
-                self.tally.left_out[found] += 1
+                self.tally.leave_out(item.nodeid, found)
             elif differing := [table for table in found if table.outcome == "unequal"]:
                 unequal += differing
             else:
-                self.tally.take(found)
+                self.tally.take(item.nodeid, found)
         self.tally.tests += self.tally.pipelines > pipelines
-        if not unseen or (mark is not None and unequal):
-            self._judge(mark, unequal)
-        elif unequal:
-            self.tally.differing[item.nodeid] += len(unequal)
+        self._judge(item.nodeid, mark, unequal)
 
     def _never(self, item: pytest.Item, mark: pytest.Mark | None) -> str | None:
         """Why a test's pipelines are not looked at; None: they are."""
@@ -183,35 +183,37 @@ class Proofs:
             return f"not one of the tests that are proven (one in {self._every})"
         return None
 
-    def _provable(self, starts: list[Start]) -> Iterator[tuple[ResolvedPipeline, bool]]:
+    def _provable(self, test: str, starts: list[Start]) -> Iterator[tuple[ResolvedPipeline, bool]]:
         """The pipelines of which it can be asked, each once, and whether it runs."""
         found: dict[tuple[str, str], tuple[ResolvedPipeline, bool]] = {}
         for start in starts:
             if start.failed:
-                self.tally.left_out["its last run ended with an error"] += 1
+                self.tally.leave_out(test, "its last run ended with an error")
                 continue
             if start.taken:
-                self.tally.left_out[_TAKEN] += 1
+                self.tally.leave_out(test, _TAKEN)
                 continue
             try:
                 pipeline = start.resolve()
             except CdcError as error:
-                self.tally.left_out[_refused(error)] += 1
+                self.tally.leave_out(test, _refused(error))
             else:
                 found[str(pipeline.folder), pipeline.name] = pipeline, start.runs
         yield from found.values()
 
-    def _judge(self, mark: pytest.Mark | None, unequal: list[TableProof]) -> None:
-        if mark is not None and unequal:
-            self.tally.left_out[f"unequal on purpose: {mark.args[0]}"] += 1
-        elif mark is not None:
+    def _judge(self, test: str, mark: pytest.Mark | None, unequal: list[TableProof]) -> None:
+        if mark is not None and not unequal:
             pytest.fail(f"@pytest.mark.{MARK}({mark.args[0]!r}), and the proof finds no difference", pytrace=False)
-        elif unequal:
-            pytest.fail("\n".join(map(_told, unequal)), pytrace=False)
+        names = () if mark is None else mark.kwargs.get("tables", ())
+        other = [table for table in unequal if mark is None or (names and table.table.rpartition(".")[2] not in names)]
+        if other:
+            pytest.fail("\n".join(map(_told, other)), pytrace=False)
+        if mark is not None:
+            self.tally.leave_out(test, f"unequal on purpose: {mark.args[0]}")
 
 
-def _found(pipeline: ResolvedPipeline, *, runs: bool, unseen: bool) -> list[TableProof] | str:
-    """What a proof finds; or why there is none. Its own faults are told of alone where nobody has looked yet."""
+def _found(pipeline: ResolvedPipeline, *, runs: bool) -> list[TableProof] | str:
+    """What a proof finds; or why there is none."""
     config = pipeline.source.config
     if isinstance(config, MongoDbConfig):  # it waits long for a server that has gone with its test
         soon = config.model_copy(update={"mongodb_server_selection_timeout_ms": _AWAY_MS})
@@ -222,10 +224,6 @@ def _found(pipeline: ResolvedPipeline, *, runs: bool, unseen: bool) -> list[Tabl
         return Proof(pipeline, Wishes(wait_seconds=_WAIT_SECONDS if runs else 0), lambda: False).tables()
     except CdcError as error:
         return _refused(error)
-    except Exception as error:
-        if not unseen:
-            raise
-        return f"a fault of the proof, or of what the test has put in its way: {type(error).__name__}"
 
 
 def _gone(pipeline: ResolvedPipeline) -> str | None:

@@ -87,6 +87,15 @@ class MongoDbConfig(
         return frozenset() if self.cursor_pipeline_order == "user_only" else super().skipped
 
     @property
+    def changes_left_out(self) -> str | None:
+        """Stages of one's own may choose events, and documents that are too large may be passed over."""
+        if self.cursor_pipeline:
+            return "source.cursor.pipeline may leave changes out"
+        if self.cursor_oversize_handling_mode == "skip":
+            return "source.cursor.oversize.handling.mode=skip leaves changes out that are too large"
+        return None
+
+    @property
     def snapshot_overlaps(self) -> bool:
         """Documents are read behind the moment that the stream is followed from."""
         return True
@@ -100,9 +109,7 @@ class MongoDbConfig(
                 "change_streams_update_full_with_pre_image, source.capture.mode.full.update.type to post_image, and "
                 "changeStreamPreAndPostImages on the collections"
             )
-        if self.cursor_pipeline or self.cursor_oversize_handling_mode == "skip":
-            return "source.cursor.pipeline and source.cursor.oversize.handling.mode=skip may leave changes out"
-        return None
+        return self.changes_left_out
 
     def dataset(self, name: str) -> Dataset:
         """A collection of the deployment, whose name is the connection string without user, password and options."""
@@ -112,8 +119,10 @@ class MongoDbConfig(
         return Dataset(f"{scheme or 'mongodb'}://{hosts}", name, "TABLE")
 
     def whole(self, tables: Sequence[str]) -> Self:
-        """Also without filters that choose documents, in one stream."""
+        """Also without filters that choose documents or changes, in one stream."""
         update = {
+            "cursor_pipeline": [],
+            "cursor_pipeline_order": "internal_first",
             "snapshot_collection_filter_overrides": "",
             "snapshot_filters": {},
             "filters_match_mode": "regex" if tables else self.filters_match_mode,

@@ -115,7 +115,15 @@ class MySqlConfig(
         return super().beside().model_copy(update=update)
 
     def whole(self, tables: Sequence[str]) -> Self:
-        """Also without statements that choose rows, without a lock, and without what is told of definitions."""
+        """Also without statements that choose rows, without a lock, and without what is told of definitions.
+
+        Raises:
+            ConfigError: files of a log are read, which have no tables.
+        """
+        if self.binlog_files:
+            raise ConfigError(
+                "source.binlog.files: files of a log tell of changes alone, so that no table can be compared"
+            )
         update = {
             "snapshot_select_statement_overrides": "",
             "snapshot_query_mode": "select_all",

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from cdckit import Finding, HeldMessages, Messages, Sink, SinkContext, SinkError, why_unwritable
+from cdckit import ConfigError, Finding, HeldMessages, Messages, Sink, SinkContext, SinkError, why_unwritable
 from cdckit_file.config import FileConfig
 from cdckit_file.lines import LineWriter
 from cdckit_file.reading import held_lines
@@ -81,7 +81,15 @@ class FileSink(Sink):
         self._unsaved = False
 
     def read_back(self, context: SinkContext, topics: Collection[str]) -> HeldMessages:
-        """The lines of the file; those that were renamed away are not seen."""
+        """The lines of the file; those that were renamed away are not seen.
+
+        Raises:
+            ConfigError: it is a pipe or a device, which keeps nothing.
+        """
+        if self.path.exists() and not self.path.is_file():
+            raise ConfigError(
+                f"sink.path: what a pipe or device was given cannot be read back, and so not be compared ({self.path})"
+            )
         return HeldMessages(held_lines(self.path, topics))
 
     def close(self) -> None:

@@ -157,6 +157,11 @@ class MongoReplicaSet:
         """Open a client of the whole set."""
         return MongoClient(self.uri, **options)
 
+    def drop_database(self, name: str) -> None:
+        """Drop a database, if there is one of this name."""
+        with self.client() as client:
+            client.drop_database(name)
+
     def close(self) -> None:
         """End every member and remove its data."""
         for node in self.nodes:

@@ -8,6 +8,7 @@ import select
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -121,12 +122,13 @@ def test_a_source_that_is_away_is_told_and_the_file_written(cdc: Cdc, tmp_path: 
     assert (tmp_path / "pipeline.yaml").exists()
 
 
-def test_it_asks(tmp_path: Path, mysql_server: MySQLServer, unique_name: str) -> None:
+def test_it_asks(tmp_path: Path, mysql_server: MySQLServer, unique_name: str, afterwards: ExitStack) -> None:
     """On a terminal: source, tables found on the server, sink, runner."""
     mysql_server.run_sql(
         f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.a (id INT PRIMARY KEY);"
         f"CREATE TABLE {unique_name}.b (id INT PRIMARY KEY)"
     )
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     limits = f"source.database.include.list={unique_name}"
     code, said = conversation(
         ["init", "--set", limits],
@@ -138,7 +140,6 @@ def test_it_asks(tmp_path: Path, mysql_server: MySQLServer, unique_name: str) ->
             ("runner [direct]", ""),
         ],
     )  # fmt: skip
-    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
     assert code == 0, said
     assert f"1 {unique_name}.a" in said
     assert "spark   a JVM and its workers" in said

@@ -203,6 +203,7 @@ def test_collections_are_looked_after_in_the_same_way(
     assert [(change["source"]["collection"], change["op"]) for change in changes] == [("items", "r")]
 
 
+@pytest.mark.unequal("its routers came behind the snapshot, whose rows are in other topics")
 def test_patterns_that_match_no_topic_are_told_of(begun: Pipeline, mysql_server: MySQLServer, shop: str) -> None:
     mysql_server.run_sql("INSERT INTO orders VALUES (2); INSERT INTO items VALUES (2)", database=shop)
     transforms = [

@@ -8,7 +8,7 @@ import pytest
 
 from cdckit.api.messages import Form, Messages
 from cdckit.api.sink import SinkContext
-from cdckit.errors import SinkError
+from cdckit.errors import ConfigError, SinkError
 from cdckit_file.config import FileConfig
 from cdckit_file.file import FileSink
 
@@ -41,6 +41,15 @@ def test_a_line_has_all_parts_and_a_tombstone_is_null(tmp_path: Path) -> None:
         "timestamp": 17,
     }
     assert second["value"] is None
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/null"])
+def test_what_a_pipe_or_device_was_given_cannot_be_read_back(tmp_path: Path, name: str) -> None:
+    """It is said at once: opening a pipe to read would wait for a writer."""
+    os.mkfifo(tmp_path / "pipe")
+    out = FileSink(FileConfig.load({"path": str(tmp_path / name)}, "sink")[0])
+    with pytest.raises(ConfigError, match="cannot be read back"):
+        out.read_back(SinkContext("test"), ())
 
 
 def test_plain_headers_are_strings(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,12 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def test_what_is_small_needs_no_jvm(mysql_server: MySQLServer, unique_name: str, tmp_path: Path) -> None:
+def test_what_is_small_needs_no_jvm(
+    mysql_server: MySQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
+) -> None:
     """A small snapshot and the changes behind it are the direct process's; nothing has started Spark."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     create_reader(mysql_server)
     target, journal = FileTarget(tmp_path), Journal()
     source = source_of(mysql_server, unique_name, topic_prefix=unique_name)
@@ -42,7 +46,6 @@ def test_what_is_small_needs_no_jvm(mysql_server: MySQLServer, unique_name: str,
     last = pipeline.run("--once")
     assert (last.code, "Spark" in ended.stderr + last.stderr) == (0, False), ended.stderr + last.stderr
     assert_each_once(target.delivered(), journal, defaultdict(int, known))
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 @pytest.mark.parametrize(

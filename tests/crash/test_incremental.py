@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -44,13 +45,20 @@ def _reads_tables(pipeline: Pipeline) -> bool:
     ],
 )
 def test_changes_win_over_chunks(
-    server: str, read_only: bool, unique_name: str, tmp_path: Path, nightly: bool, request: pytest.FixtureRequest
+    server: str,
+    read_only: bool,
+    unique_name: str,
+    tmp_path: Path,
+    nightly: bool,
+    request: pytest.FixtureRequest,
+    afterwards: ExitStack,
 ) -> None:
     db_server: SQLServer = request.getfixturevalue(f"{server}_server")
     seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
     print(f"CDCKIT_SEED={seed}")
     chance, journal, target = random.Random(seed), Journal(), FileTarget(tmp_path)
     db_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES} {_SIGNALS}")
+    afterwards.callback(db_server.execute, f"DROP DATABASE {unique_name}")
     create_reader(db_server, *CAPTURE_PRIVILEGES, *(() if read_only else SIGNAL_PRIVILEGES))
     source = source_of(
         db_server,
@@ -79,4 +87,3 @@ def test_changes_win_over_chunks(
     delivered = list(target.delivered())
     assert sum(1 for record in delivered if record.change.op == "r") > ROWS / 2
     assert_complete(journal.changes(), without_repeats(delivered), known)
-    db_server.execute(f"DROP DATABASE {unique_name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,9 @@ def _change(collection: Found, seed: int) -> Callable[[], None]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("strategy", ["insert_insert", pytest.param("insert_delete", marks=pytest.mark.nightly)])
 def test_the_newest_state_wins(
-    mongo: MongoReplicaSet, strategy: str, unique_name: str, tmp_path: Path, nightly: bool
+    mongo: MongoReplicaSet, strategy: str, unique_name: str, tmp_path: Path, nightly: bool, afterwards: ExitStack
 ) -> None:
+    afterwards.callback(mongo.drop_database, unique_name)
     with mongo.client() as client:
         database = client[unique_name]
         database.a.insert_many({"_id": number, "token": number} for number in range(DOCUMENTS))
@@ -68,7 +70,6 @@ def test_the_newest_state_wins(
         assert ended.code == 0, ended.stderr
         expected = {document["_id"]: document["token"] for document in database.a.find()}
         assert _newest(pipeline.output) == expected
-        client.drop_database(unique_name)
 
 
 def _killed(pipeline: Pipeline, lines: int) -> None:

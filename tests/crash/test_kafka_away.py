@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from testkit.servers.mongodb import MongoReplicaSet
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_nothing_is_lost_or_out_of_order(
-    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, killed: bool, nightly: bool
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, killed: bool, nightly: bool, afterwards: ExitStack
 ) -> None:
     source = {
         "type": "mongodb",
@@ -26,8 +27,9 @@ def test_nothing_is_lost_or_out_of_order(
         "database.include.list": unique_name,
         "capture.mode": "change_streams",
     }
-    journal = Journal()
-    with KafkaBroker() as broker, mongo.client() as client:
+    journal, broker = Journal(), afterwards.enter_context(KafkaBroker())
+    afterwards.callback(mongo.drop_database, unique_name)
+    with mongo.client() as client:
         target = KafkaTarget(broker, unique_name)
         pipeline = Pipeline(tmp_path, source, target.sink, {"serializer": {"schemas.enable": False}})
         with DocumentWriter(client, unique_name, journal, 1, {"a": 500, "b": 500}), pipeline.running() as process:
@@ -47,4 +49,3 @@ def test_nothing_is_lost_or_out_of_order(
         ended = pipeline.run("--once")
         assert ended.code == 0, ended.stderr
         assert_documents_complete(journal.changes(), list(document_records(target.arrived())), known)
-        client.drop_database(unique_name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -25,13 +26,19 @@ def case(request: pytest.FixtureRequest) -> tuple[SQLServer, str]:
 
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_out_of_order(
-    case: tuple[SQLServer, str], unique_name: str, tmp_path: Path, nightly: bool, request: pytest.FixtureRequest
+    case: tuple[SQLServer, str],
+    unique_name: str,
+    tmp_path: Path,
+    nightly: bool,
+    request: pytest.FixtureRequest,
+    afterwards: ExitStack,
 ) -> None:
     server, kind = case
     seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
     print(f"CDCKIT_SEED={seed}")
     chance = random.Random(seed)
     server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
+    afterwards.callback(server.execute, f"DROP DATABASE {unique_name}")
     create_reader(server)
     target = (
         FileTarget(tmp_path) if kind == "file" else KafkaTarget(request.getfixturevalue("kafka_broker"), unique_name)
@@ -51,4 +58,3 @@ def test_nothing_is_lost_or_out_of_order(
     print(f"killed in: {', '.join(kills.killed_in)}")
     assert "snapshot" in kills.killed_in
     kills.prove(server)
-    server.execute(f"DROP DATABASE {unique_name}")

@@ -7,6 +7,7 @@ import random
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,18 @@ def broker() -> Iterator[KafkaBroker]:
 
 @pytest.mark.timeout(3600)
 def test_every_change_is_seen_once_and_in_order(
-    mysql_server: MySQLServer, broker: KafkaBroker, unique_name: str, tmp_path: Path, nightly: bool
+    mysql_server: MySQLServer,
+    broker: KafkaBroker,
+    unique_name: str,
+    tmp_path: Path,
+    nightly: bool,
+    afterwards: ExitStack,
 ) -> None:
     seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
     print(f"CDCKIT_SEED={seed}")
     chance = random.Random(seed)
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     create_reader(mysql_server)
     target, journal = ExactTarget(broker, unique_name), Journal()
     source = source_of(mysql_server, unique_name, topic_prefix=unique_name, max_batch_size=300)
@@ -52,7 +59,6 @@ def test_every_change_is_seen_once_and_in_order(
     kills.to_the_end()
     print(f"killed in: {', '.join(kills.killed_in)}")
     assert_each_once(target.delivered(), journal, kills.known)
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def _kill_broker(kills: Kills, broker: KafkaBroker, times: int) -> None:
@@ -69,10 +75,11 @@ def _kill_broker(kills: Kills, broker: KafkaBroker, times: int) -> None:
 
 @pytest.mark.timeout(600)
 def test_a_pipeline_that_lost_its_state_goes_on_from_the_topic(
-    mysql_server: MySQLServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path
+    mysql_server: MySQLServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     table = f"{unique_name}.t"
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {table} (id INT PRIMARY KEY)")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.execute(f"INSERT INTO {table} VALUES (1)")
     create_reader(mysql_server)
     target = ExactTarget(kafka_broker, unique_name)
@@ -93,15 +100,15 @@ def test_a_pipeline_that_lost_its_state_goes_on_from_the_topic(
     refused = other.run("--once")
     assert refused.code == 2, refused.stderr
     assert "topic.prefix" in refused.errors
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 @pytest.mark.timeout(600)
 def test_a_second_process_takes_over_and_the_first_ends(
-    mysql_server: MySQLServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path
+    mysql_server: MySQLServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     table = f"{unique_name}.t"
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {table} (id INT PRIMARY KEY)")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.execute(f"INSERT INTO {table} VALUES (1)")
     create_reader(mysql_server)
     target = ExactTarget(kafka_broker, unique_name)
@@ -128,4 +135,3 @@ def test_a_second_process_takes_over_and_the_first_ends(
     assert pipeline.run("--once").code == 0
     rows = sorted(one.value["after"]["id"] for one in target.arrived())
     assert rows == list(range(1, mysql_server.execute(f"SELECT COUNT(*) FROM {table}")[0][0] + 1))
-    mysql_server.execute(f"DROP DATABASE {unique_name}")

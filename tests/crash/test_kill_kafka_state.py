@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,18 @@ from testkit.writers import TABLES, BulkWriter, ShopWriter
 
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_out_of_order(
-    mysql_server: MySQLServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path, nightly: bool
+    mysql_server: MySQLServer,
+    kafka_broker: KafkaBroker,
+    unique_name: str,
+    tmp_path: Path,
+    nightly: bool,
+    afterwards: ExitStack,
 ) -> None:
     seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
     print(f"CDCKIT_SEED={seed}")
     server, journal, target = mysql_server, Journal(), FileTarget(tmp_path)
     server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {TABLES}")
+    afterwards.callback(server.execute, f"DROP DATABASE {unique_name}")
     create_reader(server)
     source = source_of(server, unique_name, max_batch_size=300)
     pipeline = forgetful(tmp_path, source, target.sink, kafka_broker, unique_name)
@@ -40,4 +47,3 @@ def test_nothing_is_lost_or_out_of_order(
     kills.to_the_end()
     print(f"killed in: {', '.join(kills.killed_in)}")
     kills.prove(server)
-    server.execute(f"DROP DATABASE {unique_name}")

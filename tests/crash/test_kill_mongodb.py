@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,7 +77,13 @@ class Kills:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kind", ["file", "kafka"])
 def test_nothing_is_lost_or_out_of_order(
-    mongo: MongoReplicaSet, kind: str, unique_name: str, tmp_path: Path, nightly: bool, request: pytest.FixtureRequest
+    mongo: MongoReplicaSet,
+    kind: str,
+    unique_name: str,
+    tmp_path: Path,
+    nightly: bool,
+    request: pytest.FixtureRequest,
+    afterwards: ExitStack,
 ) -> None:
     seed = int(os.environ.get("CDCKIT_SEED") or random.SystemRandom().getrandbits(32))
     print(f"CDCKIT_SEED={seed}")
@@ -96,6 +102,7 @@ def test_nothing_is_lost_or_out_of_order(
     pipeline, journal = Pipeline(tmp_path, source, target.sink, options), Journal()
     kills = Kills(pipeline, target, journal, random.Random(seed))
     with mongo.client() as client:
+        afterwards.callback(mongo.drop_database, unique_name)
         with DocumentWriter(client, unique_name, journal, seed, SIZES[kind]):
             for _ in range(10 if nightly else 1):
                 kills.in_snapshot()
@@ -106,7 +113,6 @@ def test_nothing_is_lost_or_out_of_order(
         print(f"killed in: {', '.join(kills.killed_in)}")
         assert "snapshot" in kills.killed_in
         assert_documents_complete(journal.changes(), list(document_records(target.arrived())), kills.known)
-        client.drop_database(unique_name)
 
 
 def _lines(path: Path) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 
 
-def test_a_mirror_equals_its_collections(mongo: MongoReplicaSet, unique_name: str, tmp_path: Path) -> None:
+def test_a_mirror_equals_its_collections(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, afterwards: ExitStack
+) -> None:
     source = {
         "type": "mongodb",
         "topic.prefix": "p",
@@ -25,6 +28,7 @@ def test_a_mirror_equals_its_collections(mongo: MongoReplicaSet, unique_name: st
     declared = {**sink, "path": str(tmp_path / "declared"), "document.columns": "name string, n.x int, p decimal(10,2)"}
     (tmp_path / "other").mkdir()
     columns = Pipeline(tmp_path / "other", source, declared, {"name": "declared"})
+    afterwards.callback(mongo.drop_database, unique_name)
     with mongo.client() as client:
         a = client[unique_name]["a"]
         a.insert_many([{"_id": n, "name": f"n{n}", "n": {"x": n}, "p": Decimal128("1.50")} for n in range(50)])
@@ -38,7 +42,6 @@ def test_a_mirror_equals_its_collections(mongo: MongoReplicaSet, unique_name: st
             ended = pipeline.run("--once")
             assert ended.code == 0, ended.stderr
         documents = {str(one["_id"]): one for one in a.find()}
-        client.drop_database(unique_name)
     found = {row["id"]: json.loads(row["document"]) for row in _rows(tmp_path / "lake" / f"p.{unique_name}.a")}
     assert {key: one.get("name") for key, one in found.items()} == {k: d.get("name") for k, d in documents.items()}
     assert found["20"] == {"_id": 20, "q": [1, {"z": None}]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,14 +55,19 @@ def test_each_kind_is_asked_for_once(played: NewPlayed) -> None:
 
 @pytest.mark.parametrize("evolution", ["evolve", pytest.param("exception", marks=pytest.mark.nightly)])
 def test_the_same_of_mariadb(
-    played: NewPlayed, mariadb_server: MariaDBServer, unique_name: str, tmp_path: Path, evolution: EvolutionMode
+    played: NewPlayed,
+    mariadb_server: MariaDBServer,
+    unique_name: str,
+    tmp_path: Path,
+    evolution: EvolutionMode,
+    afterwards: ExitStack,
 ) -> None:
     shop = Shop(mariadb_server, unique_name, tmp_path)
     shop.make()
+    afterwards.callback(mariadb_server.execute, f"DROP DATABASE {unique_name}")
     pipeline = played(evolution, shop=shop)
     assert {table for command, table in pipeline.play() if command == "resnapshot"} == UNTOLD
     assert pipeline.unequal() == set()
-    mariadb_server.execute(f"DROP DATABASE {unique_name}")
 
 
 @pytest.mark.parametrize("evolution", ["evolve", "exception"])

@@ -17,6 +17,9 @@ from differential.debezium import libraries
 from differential.workload import Workload
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.unequal(
+    "definitions change at random, and older events lack what that gave their rows", always=False
+)
 ROWS, STEPS = 8, 60
 CHOICES = {
     "decimal.handling.mode": ("precise", "string", "double"),

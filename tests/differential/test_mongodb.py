@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -80,10 +81,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="module")
-def captured(mongo: MongoReplicaSet, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+def captured(mongo: MongoReplicaSet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], Path]]:
     """Gives the folder with the events of both systems for a seed."""
     if libraries() is None:
         pytest.skip("Debezium's jars are missing: pip install 'cdckit[peer]'")
+
+    databases = ExitStack()
 
     @cache
     def capture(group: int) -> Path:
@@ -91,6 +94,7 @@ def captured(mongo: MongoReplicaSet, tmp_path_factory: pytest.TempPathFactory) -
         workloads, seeds = [], range(group * AT_ONCE, (group + 1) * AT_ONCE)
         with mongo.client() as client:
             for seed in seeds:
+                databases.callback(mongo.drop_database, _database(seed))
                 options = chosen(seed)
                 last = "c1" if options["capture.scope"] == "collection" else "marker"
                 workloads.append(DocumentWorkload(seed, client[_database(seed)], last))
@@ -98,11 +102,10 @@ def captured(mongo: MongoReplicaSet, tmp_path_factory: pytest.TempPathFactory) -
                 options = options | _of_the_engine(mongo, folder, seed, options)
                 (folder / f"{seed}.properties").write_text(_properties(options), encoding="utf-8")
             run_both(folder, workloads, STEPS)
-            for seed in seeds:
-                client.drop_database(_database(seed))
         return folder
 
-    return lambda seed: capture(seed // AT_ONCE)
+    with databases:
+        yield lambda seed: capture(seed // AT_ONCE)
 
 
 def _database(seed: int) -> str:

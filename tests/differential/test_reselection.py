@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 
@@ -62,17 +62,19 @@ class _Forgetful:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(3))
-def test_every_event_is_equal(mysql_server: SQLServer, unique_name: str, tmp_path: Path, seed: int) -> None:
+def test_every_event_is_equal(
+    mysql_server: SQLServer, unique_name: str, tmp_path: Path, seed: int, afterwards: ExitStack
+) -> None:
     if libraries() is None:
         pytest.skip("Debezium's jars are missing: pip install 'cdckit[peer]'")
     mysql_server.execute(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     with closing(mysql_server.connect(database=unique_name)) as connection:
         workload = _Forgetful(seed, connection)
         workload.set_up()
         (tmp_path / f"{seed}.properties").write_text(_options(mysql_server, unique_name, tmp_path, seed))
         run_both(tmp_path, [workload], ROWS, lambda _: [f"source.database.server.id={830_000 + seed}"])
     assert_equal(tmp_path, seed, more_than=ROWS * len(TYPES))
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def _options(server: SQLServer, database: str, folder: Path, seed: int) -> str:

@@ -8,7 +8,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +168,11 @@ def test_a_pipeline_at_the_end_is_not_warned_of(
 
 
 def test_a_lag_that_grows_is_told_while_it_does(
-    mysql_server: MySQLServer, unique_name: str, patient: NewPatient, monkeypatch: pytest.MonkeyPatch
+    mysql_server: MySQLServer,
+    unique_name: str,
+    patient: NewPatient,
+    monkeypatch: pytest.MonkeyPatch,
+    afterwards: ExitStack,
 ) -> None:
     """More is written than a slow sink takes; then it is fast, and catches up."""
     for module in (forecasts, forecaster, outlook):
@@ -176,6 +180,7 @@ def test_a_lag_that_grows_is_told_while_it_does(
     monkeypatch.setattr(forecaster, "FIRST_SECONDS", 0.5)
     monkeypatch.setattr(forecaster, "SECONDS", 0.5)
     mysql_server.execute(f"CREATE DATABASE {unique_name}")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     filled(mysql_server, unique_name, 500)
     made = patient(source(mysql_server, unique_name, snapshot__mode="no_data"), **{"offset.flush.interval.ms": 0})
     assert made.run() == 0
@@ -200,7 +205,6 @@ def test_a_lag_that_grows_is_told_while_it_does(
     finally:
         stopping.stop()
         thread.join()
-        mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def _until(made: Patient, wanted: Callable[[dict[str, Finding]], bool]) -> dict[str, Finding]:

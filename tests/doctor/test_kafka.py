@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import ExitStack
 from typing import Any
 
 from confluent_kafka import Producer
@@ -38,10 +39,11 @@ def sink(broker: KafkaBroker) -> dict[str, Any]:
 
 
 def test_topics_that_lose_history_are_told(
-    kafka_broker: KafkaBroker, mysql_server: MySQLServer, unique_name: str, patient: NewPatient
+    kafka_broker: KafkaBroker, mysql_server: MySQLServer, unique_name: str, patient: NewPatient, afterwards: ExitStack
 ) -> None:
     """One by the prefix, one that a transform has renamed, and none that is another pipeline's."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.orders (id INT PRIMARY KEY);")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     prefix, renamed = f"p{unique_name}", f"{unique_name}_orders"
     make(kafka_broker, f"{prefix}.heartbeats", cleanup_policy="compact")
     make(kafka_broker, renamed, retention_ms="3600000")
@@ -64,7 +66,6 @@ def test_topics_that_lose_history_are_told(
     alter(kafka_broker, renamed, retention_ms="604800000")
     assert not {"CDC1405", "CDC1406"} & set(made.findings())
     assert made.told("topics")["message"] == "2 of the pipeline's are there, and keep their events"
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_a_schema_history_that_loses_records_is_an_error(

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -140,11 +140,14 @@ def test_a_log_that_is_purged_before_it_is_read_is_an_error(
         assert made.told("log")["severity"] == "ok"
 
 
-def test_a_log_that_is_too_large_is_told(mariadb_server: MariaDBServer, unique_name: str, patient: NewPatient) -> None:
+def test_a_log_that_is_too_large_is_told(
+    mariadb_server: MariaDBServer, unique_name: str, patient: NewPatient, afterwards: ExitStack
+) -> None:
     """MariaDB drops files once all of them take more than `max_binlog_total_size`."""
     if not mariadb_server.execute("SHOW GLOBAL VARIABLES LIKE 'max_binlog_total_size'"):
         pytest.skip("this MariaDB has no max_binlog_total_size")
     mariadb_server.execute(f"CREATE DATABASE {unique_name}")
+    afterwards.callback(mariadb_server.execute, f"DROP DATABASE {unique_name}")
     filled(mariadb_server, unique_name, 500)
     made = patient(source(mariadb_server, unique_name))
     assert made.run() == 0
@@ -154,7 +157,6 @@ def test_a_log_that_is_too_large_is_told(mariadb_server: MariaDBServer, unique_n
         found = made.findings()["CDC1101"]
     assert f"max_binlog_total_size = {(total + 1_000_000) // 4096 * 4096}" in found["message"]
     assert "max_binlog_total_size" not in made.told("log")["message"]
-    mariadb_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_a_place_that_is_gone_is_an_error(db_server: SQLServer, database: str, patient: NewPatient) -> None:
@@ -171,10 +173,11 @@ def test_a_place_that_is_gone_is_an_error(db_server: SQLServer, database: str, p
 
 
 def test_a_file_that_is_read_to_its_end_may_go(
-    mysql_server: MySQLServer, unique_name: str, patient: NewPatient
+    mysql_server: MySQLServer, unique_name: str, patient: NewPatient, afterwards: ExitStack
 ) -> None:
     """With GTIDs a pipeline that follows the log finds the place without it."""
     mysql_server.execute(f"CREATE DATABASE {unique_name}")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     filled(mysql_server, unique_name, 500)
     made = patient(source(mysql_server, unique_name))
     assert made.run() == 0
@@ -195,7 +198,6 @@ def test_a_file_that_is_read_to_its_end_may_go(
     thread.join()
     assert records >= 500
     assert runner.figures.records >= 500, "what came since, and perhaps a statement"
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_tables_without_keys_are_named_until_the_options_name_one(

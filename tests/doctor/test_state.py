@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,10 @@ def test_a_disk_that_fills_is_told(
 
 
 def test_a_run_that_failed_is_told_with_its_number(
-    mysql_server: MySQLServer, unique_name: str, patient: NewPatient
+    mysql_server: MySQLServer, unique_name: str, patient: NewPatient, afterwards: ExitStack
 ) -> None:
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY);")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.run_sql(f"INSERT INTO {unique_name}.t VALUES (1);")
     made = patient(source(mysql_server, unique_name), sink={"type": "file", "path": "/proc/no/out.jsonl"})
     assert made.run() == 4
@@ -55,7 +57,6 @@ def test_a_run_that_failed_is_told_with_its_number(
     mended = patient(source(mysql_server, unique_name))
     assert mended.run() == 0
     assert "CDC1107" not in mended.findings()
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_a_server_that_is_away_is_one_finding_with_its_number(unique_name: str, patient: NewPatient) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -132,6 +132,10 @@ class Play:
                 seen = "" if again == found[table] else " (and not the same when it is read again)"
                 raise DivergedError(f"{place}: {table}{seen}: {what}")
 
+    def drop(self) -> None:
+        """Drops the database."""
+        self.server.execute(f"DROP DATABASE IF EXISTS {self.database}")
+
     def tables(self) -> dict[str, Types]:
         """The tables that are captured."""
         return {name: types for name, types in columns_of(self.server, self.database).items() if name != SIGNALS}
@@ -224,14 +228,20 @@ def _said(error: Exception) -> str:
 NewPlay = Callable[[], Play]
 
 
-def failure(new: NewPlay, steps: Sequence[Step]) -> str:
-    """What goes wrong where these steps are played on their own; "" where nothing does."""
+def failure(new: NewPlay, steps: Sequence[Step], afterwards: ExitStack | None = None) -> str:
+    """What goes wrong where these steps are played on their own; "" where nothing does.
+
+    Args:
+        new: makes the play.
+        steps: its steps.
+        afterwards: drops the database; None: that is done at once.
+    """
     play = new()
     play.server.execute(f"CREATE DATABASE {play.database} CHARACTER SET utf8mb4")
-    try:
-        play.all(steps)
-    except DivergedError as error:
-        return str(error)
-    finally:
-        play.server.execute(f"DROP DATABASE IF EXISTS {play.database}")
+    with ExitStack() as at_once:
+        (afterwards or at_once).callback(play.drop)
+        try:
+            play.all(steps)
+        except DivergedError as error:
+            return str(error)
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -65,6 +66,7 @@ class Series:
         shrinks: for how many seconds a shorter history is looked for.
         fail_over: has the server die, and gives the one that takes over, whose replicas follow it.
         small: how many steps a small history has; None for long ones.
+        afterwards: drops the databases of the histories that were asked for; None: that is done at once.
         told: what the last history came to beside what went wrong: deliveries, refused statements, commands obeyed.
     """
 
@@ -77,6 +79,7 @@ class Series:
     shrinks: float = 120
     small: int | None = None
     fail_over: FailOver | None = None
+    afterwards: ExitStack | None = None
     told: str = ""
 
     def __post_init__(self) -> None:
@@ -98,7 +101,7 @@ class Series:
     def report_of(self, steps: Sequence[Step], title: str) -> str:
         """The same for steps."""
         play = self._play()
-        said = failure(lambda: play, steps)
+        said = failure(lambda: play, steps, self.afterwards)
         self.told = f"{play.delivered} deliveries, {play.refused} refused statements, {play.obeyed} commands obeyed"
         if not said:
             return ""

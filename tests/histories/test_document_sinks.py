@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import ExitStack
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -128,8 +129,15 @@ SMALL = 71, 72
     "seed", [pytest.param(seed, marks=[] if seed in SMALL else pytest.mark.nightly) for seed in range(71, 101)]
 )
 def test_the_sink_equals_the_collections(
-    three_members: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, request: pytest.FixtureRequest
+    three_members: MongoReplicaSet,
+    unique_name: str,
+    tmp_path: Path,
+    seed: int,
+    request: pytest.FixtureRequest,
+    afterwards: ExitStack,
 ) -> None:
+    afterwards.callback(three_members.drop_database, unique_name)
+
     def new(name: str) -> DeliveredCollections:
         folder = tmp_path / name
         sink = SINKS[seed % len(SINKS)]

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -66,7 +66,6 @@ class Collections:
                 if said:
                     return f"seed {self.seed}, after {number} rounds of {CHANGES} changes: {said}"
                 workload.change(CHANGES)
-            client.drop_database(self.database)
         return ""
 
     def deliver(self, workload: DocumentWorkload, *, elect: bool) -> None:
@@ -178,7 +177,8 @@ def failure_of(new: Callable[[str], Collections], *, elections: bool) -> str:
 @pytest.mark.parametrize("elections", [False, True])
 @pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(5, 51))])
 def test_the_events_come_to_the_collections(
-    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, elections: bool
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, elections: bool, afterwards: ExitStack
 ) -> None:
+    afterwards.callback(mongo.drop_database, unique_name)
     said = failure_of(lambda name: Collections(mongo, unique_name, tmp_path / name, seed), elections=elections)
     assert not said, said

@@ -9,6 +9,7 @@ A failure names its seed, and prints the fewest steps in which it fails; more se
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Never
 
@@ -30,6 +31,11 @@ ICEBERG = range(321, 371)
 ICEBERG_SMALL = range(321, 322)
 ICEBERG_CHANGELOGS = range(371, 381)
 VERSIONS = range(381, 401)
+UNTOLD = pytest.mark.unequal(
+    "events and rows of changelogs lack what a later column gave them, and no event tells of DROP and RENAME",
+    always=False,
+)
+"""Histories change definitions at random; the check of their own folds by these."""
 _SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
 
 
@@ -46,6 +52,7 @@ def _tables() -> Iterator[ParameterSet]:
     for sink, seeds in series.items():
         for seed in seeds:
             marks = [pytest.mark.timeout(1800), *([] if _is_small(seed) else [pytest.mark.nightly])]
+            marks += [UNTOLD] if "changelog" in sink else []
             yield pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}")
 
 
@@ -61,13 +68,19 @@ def _histories() -> list[ParameterSet]:
         marks = [pytest.mark.timeout(1800)]
         marks += [pytest.mark.nightly] if seed not in SMALL or sink in LAKES else []
         marks += [pytest.mark.spark] if sink in LAKES else []
+        marks += [] if sink == "mirror" else [UNTOLD]
         found.append(pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}"))
     return found
 
 
 @pytest.mark.parametrize(("sink", "seed"), [*_histories(), *_tables()])
 def test_the_sink_equals_the_source(
-    histories_server: SQLServer, sink: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest
+    histories_server: SQLServer,
+    sink: str,
+    seed: int,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    afterwards: ExitStack,
 ) -> None:
     series = Series(
         histories_server,
@@ -77,18 +90,23 @@ def test_the_sink_equals_the_source(
         lambda: request.getfixturevalue("session"),
         shrinks=60,
         small=SMALL_STEPS if seed in SMALL or _is_small(seed) else None,
+        afterwards=afterwards,
     )
     report = series.report(seed)
     assert not report, report
 
 
+@UNTOLD
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(5, 51))])
-def test_the_file_equals_mariadb(histories_mariadb: SQLServer, seed: int, tmp_path: Path) -> None:
+def test_the_file_equals_mariadb(
+    histories_mariadb: SQLServer, seed: int, tmp_path: Path, afterwards: ExitStack
+) -> None:
     """Statements that MariaDB does not know have not happened."""
 
     def nothing() -> Never:
         raise AssertionError("neither topics nor lakes are wanted")
 
-    report = Series(histories_mariadb, "file", tmp_path, nothing, nothing, small=SMALL_STEPS).report(seed)
+    series = Series(histories_mariadb, "file", tmp_path, nothing, nothing, small=SMALL_STEPS, afterwards=afterwards)
+    report = series.report(seed)
     assert not report, report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import ClassVar
 
@@ -64,8 +65,15 @@ class MirroredCollections(UnreplicatedCollections):
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", range(51, 71))
 def test_the_mirrors_equal_the_collections(
-    session: SparkSession, three_members: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int
+    session: SparkSession,
+    three_members: MongoReplicaSet,
+    unique_name: str,
+    tmp_path: Path,
+    seed: int,
+    afterwards: ExitStack,
 ) -> None:
+    afterwards.callback(three_members.drop_database, unique_name)
+
     def new(name: str) -> MirroredCollections:
         return MirroredCollections(session, three_members, unique_name, tmp_path / name, seed)
 

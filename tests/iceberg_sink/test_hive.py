@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,11 +77,12 @@ def test_a_mirror_equals_its_source_after_a_kill(hive: Shop, nightly: bool) -> N
     kill_and_compare(hive, 20 if nightly else 1)
 
 
-def test_two_pipelines_write_into_one_namespace(hive: Shop, tmp_path: Path) -> None:
+def test_two_pipelines_write_into_one_namespace(hive: Shop, tmp_path: Path, afterwards: ExitStack) -> None:
     folder = tmp_path / "other"
     folder.mkdir()
     other = replace(hive, folder=folder, mode="changelog", name=f"{hive.name}_b")
     hive.server.execute(f"CREATE DATABASE {other.name}")
+    afterwards.callback(hive.server.execute, f"DROP DATABASE {other.name}")
     for shop in (hive, other):
         shop.run("CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 2)")
     with hive.pipeline().running("--once") as one, other.pipeline().running("--once") as two:
@@ -88,7 +90,6 @@ def test_two_pipelines_write_into_one_namespace(hive: Shop, tmp_path: Path) -> N
     hive.assert_equal(["t"])
     other.assert_equal(["t"])
     assert len(lake_of(hive).catalog.list_tables(hive.name)) == 2
-    hive.server.execute(f"DROP DATABASE {other.name}")
 
 
 def test_tables_that_are_committed_at_once_have_connections_of_their_own(hive: Shop) -> None:

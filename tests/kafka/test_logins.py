@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -141,12 +142,13 @@ def _captured(server: SQLServer, secured: SecuredBroker, topic: str, database: s
 
 
 def test_the_history_is_written_and_read_by_a_connectors_logins(
-    secured: SecuredBroker, mysql_server: SQLServer, unique_name: str, tmp_path: Path
+    secured: SecuredBroker, mysql_server: SQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     """One who may write, and another who may read, as connectors have them."""
     secured.allow("writer", unique_name, "create", "write", "describe")
     secured.allow("guest", unique_name, "read", "describe")
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; CREATE TABLE t (id INT PRIMARY KEY);")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     logins = {"producer": _login(), "consumer": _login(user="guest")}
     config = _captured(mysql_server, secured, unique_name, unique_name, **logins)
     with Capture(config, tmp_path).closing() as reading:
@@ -155,7 +157,6 @@ def test_the_history_is_written_and_read_by_a_connectors_logins(
     with Capture(config, tmp_path).closing() as reading:
         reading.state.replace_history(HISTORY, [])
         assert changes(reading.once()) == [("c", "t", None, (1,))]
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_brokers_that_refuse_the_historys_producer_are_told(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ event.format=1.9
 OF_THE_SERVER = frozenset({"version", "sec", "ord"})
 
 
-def test_blocks_equal_those_of_debezium_1_9(mongo: MongoReplicaSet, tmp_path: Path) -> None:
+def test_blocks_equal_those_of_debezium_1_9(mongo: MongoReplicaSet, tmp_path: Path, afterwards: ExitStack) -> None:
     (tmp_path / "c.properties").write_text(CONFIGURATION)
     output = tmp_path / "events.jsonl"
     hosts = f"{mongo.name}/{mongo.nodes[0].address}"
@@ -36,6 +37,7 @@ def test_blocks_equal_those_of_debezium_1_9(mongo: MongoReplicaSet, tmp_path: Pa
         pipeline = load_pipeline(tmp_path / "c.properties", settings, runner="direct", sink="file")
         DirectRunner(pipeline).run(once=True)
 
+    afterwards.callback(mongo.drop_database, "inv")
     with mongo.client() as client:
         client.drop_database("inv")
         client.inv.a.insert_many([{"_id": 1}, {"_id": 2}])
@@ -48,7 +50,6 @@ def test_blocks_equal_those_of_debezium_1_9(mongo: MongoReplicaSet, tmp_path: Pa
         with client.start_session() as session, session.start_transaction():
             client.inv.a.insert_one({"_id": 8}, session=session)
         run()
-        client.drop_database("inv")
     (schema, found), (expected_schema, expected) = of_run(output), recorded("mongodb-1.9.7")
     assert schema == expected_schema
     assert masked(found, OF_THE_SERVER) == masked(expected, OF_THE_SERVER)

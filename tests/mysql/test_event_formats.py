@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,7 @@ def test_events_of_1_1_have_transactions_where_they_are_asked_for(
 
 
 def test_tables_of_mariadb_keep_their_gtids_in_the_connector_of_its_name(
-    mariadb_server: SQLServer, unique_name: str, tmp_path: Path
+    mariadb_server: SQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     """Only the MySQL connector of the time could not read them."""
     config = config_for(
@@ -130,11 +131,11 @@ def test_tables_of_mariadb_keep_their_gtids_in_the_connector_of_its_name(
         snapshot_mode="no_data",
     )
     mariadb_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY);")
+    afterwards.callback(mariadb_server.execute, f"DROP DATABASE {unique_name}")
     with Capture(config, tmp_path / "state").closing() as reading:
         reading.once()
         mariadb_server.execute(f"INSERT INTO {unique_name}.t VALUES (1)")
         (record,) = reading.once()
-    mariadb_server.execute(f"DROP DATABASE {unique_name}")
     source = record.value.to_dict()["source"]  # type: ignore[union-attr]
     assert source["gtid"].startswith("0-")
     assert source["query"].startswith("INSERT")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -16,8 +17,11 @@ from testkit.servers.process import bound_to_parent
 SECONDS = 60
 
 
-def test_it_ends_with_its_driver(mysql_server: MySQLServer, unique_name: str, tmp_path: Path) -> None:
+def test_it_ends_with_its_driver(
+    mysql_server: MySQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
+) -> None:
     mysql_server.execute(f"CREATE DATABASE {unique_name}")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     create_reader(mysql_server)
     pipeline = to_file(tmp_path, source_of(mysql_server, unique_name, snapshot_mode="no_data"))
     command = [sys.executable, "-m", "mysql.plans_on", str(pipeline.written())]
@@ -35,4 +39,3 @@ def test_it_ends_with_its_driver(mysql_server: MySQLServer, unique_name: str, tm
     finally:
         if planner.is_running():
             planner.kill()
-    mysql_server.execute(f"DROP DATABASE {unique_name}")

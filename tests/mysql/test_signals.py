@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -430,9 +431,10 @@ def test_a_place_that_is_purged_is_refused(signalled: Signalled, sql: Sql, caplo
 
 
 def test_a_replica_that_applies_out_of_order_is_refused(
-    mysql_server: SQLServer, unique_name: str, tmp_path: Path
+    mysql_server: SQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; {SIGNALS}")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     capture = Signalled(mysql_server, unique_name, tmp_path / "state", read_only="true")
     mysql_server.run_sql(
         "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1, SOURCE_USER = 'nobody';"
@@ -444,7 +446,6 @@ def test_a_replica_that_applies_out_of_order_is_refused(
     finally:
         mysql_server.run_sql("SET GLOBAL replica_preserve_commit_order = ON; RESET REPLICA ALL;")
     capture.once()
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_a_job_of_ones_own_refuses_what_needs_a_runner(mysql_server: SQLServer, tmp_path: Path) -> None:
@@ -457,9 +458,12 @@ def test_a_job_of_ones_own_refuses_what_needs_a_runner(mysql_server: SQLServer, 
     ]
 
 
-def test_a_pipeline_is_told_by_command(mysql_server: SQLServer, unique_name: str, tmp_path: Path) -> None:
+def test_a_pipeline_is_told_by_command(
+    mysql_server: SQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
+) -> None:
     """`cdc signal` reaches a pipeline that runs; one that has not enabled the channel is refused."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; CREATE TABLE t (id INT PRIMARY KEY)")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.run_sql(f"INSERT INTO {unique_name}.t VALUES (1), (2), (3)")
     create_reader(mysql_server)
     source = source_of(mysql_server, unique_name, snapshot_mode="no_data", signal_poll_interval_ms=50)
@@ -476,7 +480,6 @@ def test_a_pipeline_is_told_by_command(mysql_server: SQLServer, unique_name: str
         assert told.output == "mine\n"
         process.wait_until(lambda: pipeline.output.exists() and len(pipeline.output.read_bytes().splitlines()) == 3)
         assert process.stop().code == 0
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 @pytest.mark.parametrize(

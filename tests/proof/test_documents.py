@@ -96,6 +96,31 @@ def test_what_an_update_changed_is_no_part_of_the_document(
     assert (found.outcome, found.rows, found.note) == ("equal", 2, "")
 
 
+def test_what_stages_of_ones_own_may_have_left_out_is_not_called_a_fault(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, afterwards: ExitStack
+) -> None:
+    afterwards.callback(mongo.drop_database, unique_name)
+    source = {
+        "type": "mongodb", "topic.prefix": "m", "mongodb.connection.string": mongo.uri,
+        "database.include.list": unique_name,
+        "cursor.pipeline": '[{"$match": {"operationType": {"$ne": "delete"}}}]',
+    }  # fmt: skip
+    pipeline = Pipeline(tmp_path, source, {"type": "file", "path": str(tmp_path / "out.jsonl")}, {"runner": "direct"})
+    with mongo.client() as client:
+        for name in ("kept", "cut"):
+            client[unique_name][name].insert_many([{"_id": 1}, {"_id": 2}])
+        deliver(pipeline)
+        for name in ("kept", "cut"):
+            client[unique_name][name].update_one({"_id": 1}, {"$set": {"n": 1}})
+        client[unique_name]["cut"].delete_one({"_id": 2})
+        deliver(pipeline)
+        found = proved(pipeline)
+    kept, cut = found["kept"], found["cut"]
+    assert (kept.outcome, kept.note) == ("equal", "")
+    assert (cut.outcome, cut.extra) == ("undecided", 1)
+    assert "source.cursor.pipeline may leave changes out" in cut.note
+
+
 def test_documents_are_read_as_they_were(mongo: MongoReplicaSet, unique_name: str, tmp_path: Path) -> None:
     source = {
         "type": "mongodb", "topic.prefix": "m", "mongodb.connection.string": mongo.uri,

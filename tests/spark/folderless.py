@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,24 @@ Made = Callable[[dict[str, Any], dict[str, Any]], Pipeline]
 
 
 def assert_each_runner_goes_on(
-    server: SQLServer, database: str, folder: Path, made: Made, runners: Sequence[str] = ("direct", "spark", "direct")
+    server: SQLServer,
+    database: str,
+    folder: Path,
+    made: Made,
+    afterwards: ExitStack,
+    runners: Sequence[str] = ("direct", "spark", "direct"),
 ) -> None:
     """Each runner goes on where the one before stopped: Spark in the shared session, the other as a process.
 
     Args:
         server: of the source.
-        database: is made for it, and dropped.
+        database: is made for it.
         folder: of the sink's file.
         made: makes the pipeline.
+        afterwards: drops the database.
         runners: in their order.
     """
+    afterwards.callback(server.execute, f"DROP DATABASE IF EXISTS {database}")
     server.run_sql(f"CREATE DATABASE {database}; CREATE TABLE {database}.t (id INT PRIMARY KEY)")
     server.run_sql(f"INSERT INTO {database}.t VALUES (1)")
     create_reader(server)
@@ -41,4 +49,3 @@ def assert_each_runner_goes_on(
             assert ended.code == 0, ended.stderr
         server.execute(f"INSERT INTO {database}.t VALUES ({number})")
     assert [event["value"]["after"]["id"] for event in pipeline.events()] == [*range(1, len(runners) + 1)]
-    server.run_sql(f"DROP DATABASE {database}")

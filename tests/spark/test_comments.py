@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,11 @@ INSERT INTO t VALUES (1, 'a', 1);
 
 
 def test_comments_come_with_tables(
-    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     """With a snapshot, while the pipeline runs, and where a table is made anew: by Spark alone."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.run_sql(TABLES, database=unique_name)
     create_reader(mysql_server)
     sink = {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake"), "small.batch.rows": 0}
@@ -52,4 +54,3 @@ def test_comments_come_with_tables(
     SparkRunner(load_pipeline(pipeline.written(), runner="spark")).run(once=True)
     assert told("made") == {"": LONGEST, "id": HARD, "v": HARD}
     assert told("t") == {"": "made anew", "v": HARD}
-    mysql_server.execute(f"DROP DATABASE {unique_name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,11 @@ def cluster() -> Iterator[SparkCluster]:
 
 
 def test_parallelism_is_read_anew_for_each_batch(
-    cluster: SparkCluster, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+    cluster: SparkCluster, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     """Spark starts with one executor, and adds others for tasks that wait."""
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     mysql_server.run_sql("CREATE TABLE t (id INT PRIMARY KEY, v INT, filling LONGTEXT)", database=unique_name)
     rows = ",".join(f"({n}, 0, '')" for n in range(1, ROWS + 1))
     mysql_server.run_sql(f"INSERT INTO t VALUES {rows}", database=unique_name)
@@ -74,7 +76,6 @@ def test_parallelism_is_read_anew_for_each_batch(
             if max(_tasks(events), default=0) > AT_FIRST:
                 break
         assert process.stop().code == 0
-    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
     tasks = _tasks(events)
     assert tasks[0] <= AT_FIRST < max(tasks) <= 2 * EXECUTORS, tasks
 

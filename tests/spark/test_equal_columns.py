@@ -17,7 +17,10 @@ from spark.lake import Rows, at_source
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.spark, pytest.mark.timeout(900),
+    pytest.mark.unequal("what an expression gave older rows of a new column, the log does not tell", tables=["grown"]),
+]  # fmt: skip
 
 TABLES = """
 create table items (id int primary key, name varchar(40), price decimal(12,3) not null, body blob, n int default 7,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
 def test_each_runner_goes_on_where_the_other_stopped_without_its_folder(
-    mariadb_server: MariaDBServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path
+    mariadb_server: MariaDBServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     assert_each_runner_goes_on(
         mariadb_server,
         unique_name,
         tmp_path,
         lambda source, sink: forgetful(tmp_path, source, sink, kafka_broker, unique_name),
+        afterwards,
     )

@@ -6,6 +6,7 @@ import json
 import random
 import time
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,13 @@ def test_no_event_is_lost_or_out_of_order_after_kills(
 @pytest.mark.nightly
 @pytest.mark.parametrize("columns", ["inferred", ""])
 def test_the_mirror_equals_the_collections_after_kills(
-    session: SparkSession, mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, columns: str, nightly: bool
+    session: SparkSession,
+    mongo: MongoReplicaSet,
+    unique_name: str,
+    tmp_path: Path,
+    columns: str,
+    nightly: bool,
+    afterwards: ExitStack,
 ) -> None:
     seed = random_seed()
     chance, sizes = random.Random(seed), {"a": 3000, "b": 12_000}
@@ -103,6 +110,7 @@ def test_the_mirror_equals_the_collections_after_kills(
     sink = {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake"), "document.columns": columns}
     options = {"runner": "spark", "spark": {"spark.master": "local[2]", **FAST_JVM}}
     pipeline = Pipeline(tmp_path, source, sink, options)
+    afterwards.callback(mongo.drop_database, unique_name)
     with mongo.client() as client:
         with DocumentWriter(client, unique_name, Journal(), seed, sizes):
             for _ in range(20 if nightly else 1):
@@ -114,7 +122,6 @@ def test_the_mirror_equals_the_collections_after_kills(
             assert documents == {str(one["_id"]): one for one in client[unique_name][name].find()}
             if columns:
                 assert table.where("token is distinct from get_json_object(document, '$.token')").count() == 0
-        client.drop_database(unique_name)
 
 
 def _kill_at_work(pipeline: Pipeline, chance: random.Random, *arguments: str) -> None:

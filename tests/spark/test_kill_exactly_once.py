@@ -6,6 +6,7 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,18 @@ def broker() -> Iterator[KafkaBroker]:
 
 
 def test_every_change_is_seen_once_and_in_order(
-    mysql_server: MySQLServer, broker: KafkaBroker, unique_name: str, tmp_path: Path, nightly: bool
+    mysql_server: MySQLServer,
+    broker: KafkaBroker,
+    unique_name: str,
+    tmp_path: Path,
+    nightly: bool,
+    afterwards: ExitStack,
 ) -> None:
     """Also where the runner changes: each next run may be another one's."""
     seed = random_seed()
     chance = random.Random(seed)
     target, journal = ExactTarget(broker, unique_name), Journal()
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     pipeline = Pipeline(
         tmp_path,
         shop_source(mysql_server, unique_name),
@@ -73,7 +80,6 @@ def test_every_change_is_seen_once_and_in_order(
     print(f"killed: {dict(killed)}")
     assert not nightly or sum(killed.values()) >= 45
     assert_each_once(target.delivered(), journal, defaultdict(int))
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def _wait_for_more(process: Running, target: ExactTarget) -> None:

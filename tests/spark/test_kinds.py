@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,25 +59,26 @@ def _played(
     folder: Path,
     evolution: str,
     capsys: pytest.CaptureFixture[str],
+    afterwards: ExitStack,
 ) -> PlayedOnSpark:
     shop = Shop(server, name, folder)
     shop.make()
+    afterwards.callback(server.execute, f"DROP DATABASE {name}")
     return PlayedOnSpark(shop, {"schema.evolution": evolution}, lambda: "".join(capsys.readouterr()), session)
 
 
 @pytest.mark.parametrize("evolution", ["evolve", "exception"])
 def test_what_stops_is_resolved_as_the_message_says(
     session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str], evolution: str,
+    capsys: pytest.CaptureFixture[str], afterwards: ExitStack, evolution: str,
 ) -> None:  # fmt: skip
-    pipeline = _played(session, mysql_server, unique_name, tmp_path, evolution, capsys)
+    pipeline = _played(session, mysql_server, unique_name, tmp_path, evolution, capsys, afterwards)
     tables = {name + end for name, kind in KINDS.items() for end in ("", *kind.untold)}
     resolved = {("resnapshot", table) for table in tables & UNTOLD}
     if evolution == "exception":
         resolved |= {("schema accept", table) for table in tables - UNTOLD}
     assert pipeline.play() == resolved
     assert pipeline.unequal() == set()
-    mysql_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_a_table_is_gone_before_it_can_be_read_anew(
@@ -85,9 +87,10 @@ def test_a_table_is_gone_before_it_can_be_read_anew(
     unique_name: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    afterwards: ExitStack,
 ) -> None:
     """The batch that stopped the pipeline comes again as it was, without the end of the table."""
-    pipeline = _played(session, mysql_server, unique_name, tmp_path, "evolve", capsys)
+    pipeline = _played(session, mysql_server, unique_name, tmp_path, "evolve", capsys, afterwards)
     kind = KINDS["partitioned"]
     pipeline.shop.run(kind.made("t") + "CREATE TABLE other (id INT PRIMARY KEY); INSERT INTO other VALUES (1)")
     assert not pipeline.stopped()
@@ -100,4 +103,3 @@ def test_a_table_is_gone_before_it_can_be_read_anew(
     assert not pipeline.stopped()
     assert not pipeline.stopped()
     assert pipeline.unequal() == set()
-    mysql_server.execute(f"DROP DATABASE {unique_name}")

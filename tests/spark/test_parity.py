@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,13 @@ import pytest
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from mysql.recordings import DATA, JSON_HEADERS, by_topic, recorded, take_events
-from mysql.test_parity import TARGETS, assert_same, workload_of
+from mysql.test_parity import TARGETS, assert_same, marked, workload_of
 from testkit.servers.mysql_family import SQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
-@pytest.mark.parametrize("scenario", ["dml", "types-noschema"])
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("target", "scenario"), marked(product(TARGETS, ["dml", "types-noschema"])))
 def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     server: SQLServer = request.getfixturevalue(TARGETS[target])
     configuration = DATA / target / scenario / "conf.properties"

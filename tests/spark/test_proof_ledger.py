@@ -40,6 +40,7 @@ def forget_commit(pipeline: Pipeline) -> None:
     last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
 
 
+@pytest.mark.unequal("rows of the lake are forged")
 @pytest.mark.parametrize("mode", ["mirror", "changelog"])
 def test_tables(
     db_server: SQLServer,

@@ -21,6 +21,7 @@ pytestmark = [
 ]  # fmt: skip
 
 
+@pytest.mark.unequal("rows of the lake are forged", tables=["orders"])
 @pytest.mark.parametrize("mode", ["mirror", pytest.param("changelog", marks=pytest.mark.nightly)])
 def test_a_table_is_equal_until_a_fault_is_planted(
     session: SparkSession, db_server: SQLServer, database: str, tmp_path: Path, mode: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.usefixtures("s
 
 
 def test_each_runner_goes_on_where_the_other_stopped_without_its_folder(
-    mariadb_server: MariaDBServer, redis_server: RedisServer, unique_name: str, tmp_path: Path
+    mariadb_server: MariaDBServer, redis_server: RedisServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     assert_each_runner_goes_on(
         mariadb_server,
         unique_name,
         tmp_path,
         lambda source, sink: forgetful(tmp_path, source, sink, redis_server, unique_name),
+        afterwards,
         ("direct", "spark", "spark", "direct"),
     )

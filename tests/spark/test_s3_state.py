@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.usefixtures("s
 
 
 def test_each_runner_goes_on_where_the_other_stopped_without_its_folder(
-    mariadb_server: MariaDBServer, object_store: ObjectStore, unique_name: str, tmp_path: Path
+    mariadb_server: MariaDBServer, object_store: ObjectStore, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     bucket = make_bucket(object_store, unique_name)
     assert_each_runner_goes_on(
@@ -23,5 +24,6 @@ def test_each_runner_goes_on_where_the_other_stopped_without_its_folder(
         unique_name,
         tmp_path,
         lambda source, sink: forgetful(tmp_path, source, sink, object_store, bucket),
+        afterwards,
         ("direct", "spark", "spark", "direct"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -198,11 +199,12 @@ def test_a_column_that_goes_away_stays_in_the_table(mirror: Mirror) -> None:
 
 
 def test_mysql_through_kafka_equals_the_table(
-    mirror: Mirror, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+    mirror: Mirror, mysql_server: MySQLServer, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
     """The `mysql` source fills topics, `debezium` reads them, and the mirror is the table."""
     database = f"{unique_name}_db"
     mysql_server.execute(f"CREATE DATABASE {database}")
+    afterwards.callback(mysql_server.execute, f"DROP DATABASE {database}")
     mysql_server.execute(
         f"CREATE TABLE {database}.goods (id INT PRIMARY KEY, name VARCHAR(20), price DECIMAL(10,2), seen DATETIME(3))"
     )
@@ -232,4 +234,3 @@ def test_mysql_through_kafka_equals_the_table(
     found = [(number, name, str(price), str(seen)) for number, name, price, seen in
              mirror.rows(topic, "id", "name", "price", "seen")]  # fmt: skip
     assert found == [(2, "b", "2.25", "None"), (3, "c", "0.01", "1999-12-31 23:59:59")]
-    mysql_server.execute(f"DROP DATABASE {database}")

@@ -56,6 +56,11 @@ class SourceConfig(PluginConfig):
         return None
 
     @property
+    def changes_left_out(self) -> str | None:
+        """Why changes of captured tables may rightly be missing in the sink, besides `skipped`; None: none may."""
+        return None
+
+    @property
     def reads_in_order(self) -> bool:
         """Whether one process has to read the log in order, also on Spark: signals say what it reads next."""
         return False

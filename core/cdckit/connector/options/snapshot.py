@@ -54,7 +54,11 @@ class SnapshotOptions(SourceConfig):
 
     @property
     def snapshot_takes_rows(self) -> bool:
-        """As the mode says."""
+        """As the mode says, at a first start."""
+        if self.snapshot_mode == "configuration_based":
+            return self.snapshot_mode_configuration_based_snapshot_data
+        if self.snapshot_mode == "custom":
+            return self.chosen_mode({}).takes_data(offset_exists=False, in_progress=False)
         return self.snapshot_mode not in self.modes_without_rows
 
     def snapshot_takes(self, table: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,9 +107,11 @@ class Verdict:
         gone = self._gone(topic, routes)
         missing = counts["missing"]
         moving = len(differing) - len(still)
+        left_out = self._config.changes_left_out
+        rightly = gone if missing else None, left_out if still else None
         outcome: Outcome = "equal"
         if counts["extra"] or changed or (missing and gone is None):
-            outcome = "unequal"
+            outcome = "unequal" if left_out is None else "undecided"
         elif moving or (missing and gone is not None):
             outcome = "undecided"
         name = ", ".join(sorted(route.table for route in routes))
@@ -122,7 +124,7 @@ class Verdict:
             counts["extra"],
             changed,
             found.position,
-            note="; ".join(self._notes(found, topic, routes, gone if missing else None, moving, counts["extra"])),
+            note="; ".join(self._notes(found, topic, routes, rightly, moving, counts["extra"])),
             differences=tuple(_differences(found, self._images, still)),
             plain_key=len(routes) == 1 and routes[0].plain_key,
             exact=found.exact and topic not in found.passing,
@@ -135,10 +137,9 @@ class Verdict:
         return next((why for route in routes if (why := self._config.rows_left_out(route.table))), None)
 
     def _notes(
-        self, found: Found, topic: str, routes: Sequence[Route], gone: str | None, moving: int, extra: int
+        self, found: Found, topic: str, routes: Sequence[Route], rightly: Iterable[str | None], moving: int, extra: int
     ) -> Iterator[str]:
-        if gone is not None:
-            yield gone
+        yield from filter(None, rightly)
         if extra and "t" in self._config.skipped:
             yield _EMPTIED
         if moving:
