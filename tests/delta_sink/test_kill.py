@@ -114,7 +114,8 @@ class DeferredMirror(DeltaMirror):
 
     def read(self, path: Path) -> list[dict[str, Any]]:
         """As their users read them."""
-        return current_rows(str(path)).to_pylist()
+        found: list[dict[str, Any]] = current_rows(str(path)).to_pylist()
+        return found
 
 
 @pytest.mark.timeout(1800)
