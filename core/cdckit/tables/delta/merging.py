@@ -8,6 +8,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.table import TableMerger
 
+from cdckit.tables.delta.files import FILES
 from cdckit.tables.delta.sql import any_of, kept_values, literal, put_values, quoted
 from cdckit.tables.lake.folding import KEPT
 from cdckit.tables.lake.target import PLACE, Ending, Merge
@@ -73,9 +74,14 @@ def _with(rows: pa.Table, operation: str) -> pa.Table:
 
 
 def _merger(table: DeltaTable, changes: pa.Table, same: str, batch: BatchId) -> TableMerger:
-    properties = committed_as(batch)
     return table.merge(
-        changes, same, source_alias="s", target_alias="t", streamed_exec=False, commit_properties=properties
+        changes,
+        same,
+        source_alias="s",
+        target_alias="t",
+        streamed_exec=False,
+        writer_properties=FILES,
+        commit_properties=committed_as(batch),
     )
 
 

@@ -14,6 +14,7 @@ from deltalake import DeltaTable, Schema, write_deltalake
 
 from cdckit.errors import SinkError
 from cdckit.tables.alterations import NOTE as DUE
+from cdckit.tables.delta.files import FILES
 from cdckit.tables.delta.merging import committed_as, exchanged, merged
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
 from cdckit.tables.delta.sql import any_of, one_of, quoted
@@ -232,7 +233,7 @@ class DeltaTarget(LakeTarget):
 
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
-        write_deltalake(self.table, rows, mode="append", commit_properties=committed_as(batch))
+        write_deltalake(self.table, rows, mode="append", writer_properties=FILES, commit_properties=committed_as(batch))
 
     def replace(self, rows: Rows, batch: BatchId) -> None:
         """Puts rows, and their columns, in the place of all others, in one commit."""
@@ -245,8 +246,14 @@ class DeltaTarget(LakeTarget):
         before = self.schema()
         differs = rows.schema != before or (not self._maps_names and _comments(rows.schema) != _comments(before))
         changed: Literal["overwrite"] | None = "overwrite" if differs else None
-        properties = committed_as(batch)
-        write_deltalake(self.table, rows, mode="overwrite", schema_mode=changed, commit_properties=properties)
+        write_deltalake(
+            self.table,
+            rows,
+            mode="overwrite",
+            schema_mode=changed,
+            writer_properties=FILES,
+            commit_properties=committed_as(batch),
+        )
 
     def merge(self, merge: Merge, batch: BatchId) -> None:
         """By Delta's MERGE."""
@@ -258,7 +265,7 @@ class DeltaTarget(LakeTarget):
 
     def delete(self, scopes: Collection[Scope], batch: BatchId) -> None:
         """Removes the rows that have all values of one of some scopes, in one commit."""
-        self.table.delete(any_of(scopes), commit_properties=committed_as(batch))
+        self.table.delete(any_of(scopes), writer_properties=FILES, commit_properties=committed_as(batch))
 
     def clear(self, batch: BatchId) -> None:
         """Removes all rows in one commit."""

@@ -19,6 +19,7 @@ from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
 from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.lake import arrow_memory
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows, WaitingRows
@@ -84,6 +85,7 @@ class LakeSink(DirectTableSink):
                 f"sink.mode: '{self.config.mode}' needs whole rows, and the source sends only what an update has "
                 f"changed; {context.partial_updates}"
             )
+        arrow_memory.spare()
         self._context = context
         unfollowed = context.skipped - {"t"} if context.marks else context.skipped
         if self.mirrors and unfollowed:
