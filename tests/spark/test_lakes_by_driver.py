@@ -94,11 +94,10 @@ def test_a_branch_is_written_on_spark(lake: SparkShop) -> None:
 
 
 @FORMATS
+@pytest.mark.nightly
 @pytest.mark.real_python
-@pytest.mark.parametrize("mode", ["changelog", pytest.param("mirror", marks=pytest.mark.nightly), "history"])
-def test_tables_equal_the_source_after_kills(lake: SparkShop, mode: str, nightly: bool) -> None:
-    if lake.format == "delta" and mode == "changelog" and not nightly:
-        pytest.skip("one of both formats is killed in each mode")
+@pytest.mark.parametrize("mode", ["changelog", "mirror", "history"])
+def test_tables_equal_the_source_after_kills(lake: SparkShop, mode: str) -> None:
     shop, seed = replace(lake, mode=mode), random_seed()
     chance, journal = Random(seed), Journal()
     shop.run(WRITTEN)
@@ -106,7 +105,7 @@ def test_tables_equal_the_source_after_kills(lake: SparkShop, mode: str, nightly
         ShopWriter(shop.server, shop.name, journal, seed, accounts=3000, pause=0.05),
         BulkWriter(shop.server, shop.name, journal, seed, rows=500),
     ):
-        for _ in range(20 if nightly else 2):
+        for _ in range(2):
             kill_at_work(shop, chance)
     shop.deliver()
     shop.assert_equal(["accounts", "parts", "bulk"])
