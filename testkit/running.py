@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,9 +20,10 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
-from testkit.servers.process import bound_to_parent
 from testkit.started import STARTED
 from testkit.states import offset_in
+from testkit.warm_command.process import Process
+from testkit.warm_command.starting import start_command
 
 USER = "reader"
 PASSWORD = "Zq8-never-shown-41"
@@ -88,19 +88,13 @@ class Pipeline:
             arguments: more of the command line.
             limit: called in the new process before the command.
         """
-        command = [sys.executable, "-m", "cdckit", "run", str(self.written()), *arguments]
+        words = ["run", str(self.written()), *arguments]
         logs = self.folder / "stderr.log", self.folder / "stdout.log"
         output = Path(self.sink["path"]) if self.sink.get("type") == "file" else None
         start = STARTED.note(self.state, lambda: self.resolved(*arguments), output)
         with logs[0].open("wb") as errors, logs[1].open("wb") as out:
-            process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                stdout=out,
-                stderr=errors,
-                env={**os.environ, "CDC_DEBUG": "1", **self.variables},
-                preexec_fn=_first(limit),  # noqa: PLW1509 - it makes system calls only
-            )
+            variables = {**os.environ, "CDC_DEBUG": "1", **self.variables}
+            process = start_command(words, out, errors, folder=self.folder, environment=variables, limit=limit)
             try:
                 yield Running(self, process, *logs)
             finally:
@@ -160,7 +154,7 @@ class Running:
     """A call of the command that is not over yet."""
 
     pipeline: Pipeline
-    process: subprocess.Popen[bytes]
+    process: Process
     stderr: Path
     stdout: Path
 
@@ -202,17 +196,6 @@ class Running:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still runs after {seconds:.0f} s:\n{self.log}") from None
         return Ended(code, self.stdout.read_text(encoding="utf-8"), self.log)
-
-
-def _first(limit: Callable[[], None] | None) -> Callable[[], None]:
-    bind = bound_to_parent()
-
-    def begin() -> None:
-        bind()
-        if limit is not None:
-            limit()
-
-    return begin
 
 
 def create_reader(server: SQLServer, *privileges: str) -> None:

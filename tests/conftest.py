@@ -22,6 +22,7 @@ from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 from testkit.spark_java import FAST_START, archive_classes
 from testkit.spark_together import give_way, make_scheduler
+from testkit.warm_command.starting import forked_calls
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")  # how fast a busy machine is tells nothing of the code
@@ -71,6 +72,14 @@ def own_logging() -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+
+
+@pytest.fixture(autouse=True)
+def forked_command(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Has calls of `cdc` be forks of a warm process; not in the long series, nor where marked `real_python`."""
+    asked = request.config.getoption("--nightly") or request.config.getoption("--fast")
+    with forked_calls(wanted=not asked and request.node.get_closest_marker("real_python") is None):
+        yield
 
 
 @pytest.fixture(autouse=True)

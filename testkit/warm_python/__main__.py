@@ -10,7 +10,7 @@ import zipimport
 from contextlib import suppress
 from pathlib import Path
 
-from testkit.warm_python.children import Children
+from testkit.warm_python.children import Scripts
 
 _SPARKS = (
     "pyspark.worker",
@@ -41,7 +41,7 @@ _OWN = (
 def main(listener: int) -> None:
     """Serves callers until it is killed; in a fork, does what its caller wants."""
     warm_up()
-    caller = Children(socket.socket(fileno=listener)).serve()
+    caller = Scripts(socket.socket(fileno=listener)).serve()
     caller.become()
     caller.run()
 

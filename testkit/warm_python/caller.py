@@ -64,10 +64,13 @@ class Caller:
         """Whether a fork of this process can do what Python, newly started, would do for it."""
         return (
             self.arguments[:1] == ["-m"]
-            and all(self.environment.get(name) in (None, os.environ.get(name)) for name in _AT_START)
+            and is_started_alike(self.environment)
             and all(map(_opens_again, self._files()))
-            and not any(map(_has_other_copy, self._path()))
+            and not any(map(has_other_copy, self._path()))
         )
+
+    def close(self) -> None:
+        """It has sent nothing."""
 
     def become(self) -> None:
         """Takes its place, in a fork: all but the process id.
@@ -114,7 +117,12 @@ def _opens_again(file: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
-def _has_other_copy(folder: str) -> bool:
+def is_started_alike(environment: Mapping[str, str]) -> bool:
+    """Whether Python would start with these variables as this process was started."""
+    return all(environment.get(name) in (None, os.environ.get(name)) for name in _AT_START)
+
+
+def has_other_copy(folder: str) -> bool:
     """Whether a package that is imported already would come from there."""
     tops = {name: module for name, module in sys.modules.items() if "." not in name and hasattr(module, "__path__")}
     found = {name: Path(folder, name) for name in tops}

@@ -22,7 +22,7 @@ if {{ exec 9<>/dev/tcp/127.0.0.1/{port}; }} 2>/dev/null; then
 fi
 exec {python} "$@"
 """
-_ONE_THREAD = {
+ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "_RJEM_MALLOC_CONF": "background_thread:false",
@@ -40,7 +40,7 @@ def warm_python() -> Path:
     """
     folder = new_folder("warm-python")
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
-        variables = {"PYTHONPATH": "", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "YES", **_ONE_THREAD}
+        variables = {"PYTHONPATH": "", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "YES", **ONE_THREAD}
         command = [sys.executable, "-P", "-m", "testkit.warm_python", str(listener.fileno())]
         spawn(command, folder / "log", env=variables, kept=(listener.fileno(),))
         port = listener.getsockname()[1]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from testkit.running import PASSWORD, Pipeline
+from testkit.warm_command.starting import call_command
 
 SOURCE = {"type": "mysql", "topic.prefix": "p", "database.user": "u", "database.password": PASSWORD}
 WITHOUT_PACKAGES = """
@@ -36,9 +36,7 @@ sys.meta_path[:] = [Hiding(finder) for finder in sys.meta_path]
 
 def _run(folder: Path, name: str, content: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / name).write_text(content)
-    command = [sys.executable, "-m", "cdckit", "run", name, *arguments]
-    environment = {**os.environ, "CDC_DEBUG": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = call_command(["run", name, *arguments], folder=folder, environment={**os.environ, "CDC_DEBUG": "1"})
     assert PASSWORD not in done.stdout + done.stderr
     assert not (folder / "state").exists(), "a state was begun"
     return done
@@ -187,9 +185,9 @@ def test_what_only_javas_kafka_clients_can_read_is_refused(tmp_path: Path, optio
 
 
 def test_properties_for_a_history_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "cdckit", "offsets", "import", "p.yaml", "--from-debezium", "offsets.dat"]
-    command += ["--history", "kafka://127.0.0.1:1/history", "--history-consumer", "consumer.properties"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    words = ["offsets", "import", "p.yaml", "--from-debezium", "offsets.dat"]
+    words += ["--history", "kafka://127.0.0.1:1/history", "--history-consumer", "consumer.properties"]
+    done = call_command(words, folder=tmp_path)
     assert done.returncode == 2, done.stderr
     assert "error CDC2000: --history-consumer: consumer.properties: No such file" in done.stderr
 

@@ -17,6 +17,7 @@ import pytest
 from cdckit.api.plugins import broken_plugins, plugin_manager
 from cdckit.cli.main import call
 from testkit.servers.process import bound_to_parent
+from testkit.warm_command.starting import call_command
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(sys.executable).parent / "cdc"
@@ -56,15 +57,7 @@ def program(tmp_path: Path, environment: dict[str, str]) -> Callable[..., Called
     """Calls the program in the test's folder."""
 
     def run(*arguments: str, **variables: str) -> Called:
-        done = subprocess.run(
-            [PROGRAM, *arguments],
-            cwd=tmp_path,
-            env=environment | variables,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = call_command(arguments, folder=tmp_path, environment=environment | variables)
         return Called(done.returncode, done.stdout, done.stderr)
 
     return run

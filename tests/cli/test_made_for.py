@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from pymongo.database import Database
 from testkit.running import Ended, Pipeline, create_reader, source_of, to_file
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
+from testkit.warm_command.starting import call_command
 
 TABLES = """
 CREATE TABLE orders (id INT PRIMARY KEY); CREATE TABLE items (id INT PRIMARY KEY);
@@ -42,8 +42,7 @@ def begun(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> Pipeline:
 
 
 def _cdc(pipeline: Pipeline, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cdckit", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=pipeline.folder, timeout=120, check=False)
+    return call_command(words, folder=pipeline.folder)
 
 
 def _rows(pipeline: Pipeline) -> list[tuple[str, str, int]]:

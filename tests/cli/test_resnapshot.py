@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from cdckit.connector.resnapshot import KEPT_AS
 from testkit.running import Pipeline, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
 from testkit.states import kept_in
+from testkit.warm_command.starting import call_command
 
 TABLES = """
 CREATE TABLE orders (id INT PRIMARY KEY, v INT);
@@ -35,8 +35,7 @@ def shop(mysql_server: MySQLServer, unique_name: str) -> Any:
 
 
 def _cdc(pipeline: Pipeline, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "cdckit", *command.split(), str(pipeline.written()), *arguments]
-    return subprocess.run(words, capture_output=True, text=True, cwd=pipeline.folder, timeout=120, check=False)
+    return call_command([*command.split(), str(pipeline.written()), *arguments], folder=pipeline.folder)
 
 
 def _short(pipeline: Pipeline) -> list[tuple[str, str, int]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
@@ -21,6 +19,7 @@ from histories.sinks import KILLED_AFTER, ROUTER, Sink
 from histories.steps import CHECK, DELIVER, Step
 from testkit.running import Pipeline, source_of
 from testkit.servers.mysql_family import SQLServer
+from testkit.warm_command.starting import call_command
 
 FailOver = Callable[[Random], SQLServer]
 
@@ -111,8 +110,7 @@ class Play:
     def _obey(self, why: str, commands: Sequence[Sequence[str]]) -> None:
         """Does what the first command says, or the one behind it where that is not possible."""
         for command in commands:
-            call = [sys.executable, "-m", "cdckit", *command]
-            done = subprocess.run(call, capture_output=True, text=True, check=False)
+            done = call_command(command)
             if done.returncode == 0:
                 self.obeyed += 1
                 return

@@ -21,6 +21,8 @@ from testkit.running import Pipeline, Running, create_reader, source_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
 
+pytestmark = pytest.mark.real_python
+
 FILE_MIB = 120
 """How many MiB a pipeline to a file may take."""
 WIDE_ROWS_MIB = 160

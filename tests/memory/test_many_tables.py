@@ -11,7 +11,7 @@ import pytest
 from testkit.running import Pipeline, Running, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
 
-pytestmark = pytest.mark.timeout(3600)
+pytestmark = [pytest.mark.real_python, pytest.mark.timeout(3600)]
 
 COLUMNS = (
     "id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(50) NOT NULL DEFAULT 'x', b DECIMAL(10,2), c DATETIME(3), "

@@ -9,8 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from testkit.running import Pipeline, Running
 from ticdc.emulation import FIRST_TS, STEP, source_block
+
+pytestmark = pytest.mark.real_python
 
 MOST = 300
 """How many MiB a pipeline may take that has been told to hold 8; it takes 200 to 250, however much waits."""
