@@ -17,6 +17,7 @@ from cdckit_mysql.binlog.errors import LogEndedError
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.server import origin
 from cdckit_mysql.streaming import opening, planning, rollback_filter
+from cdckit_mysql.streaming.transaction_in_hand import TransactionInHand
 from mysql.capture import Capture, changes, config_for, read_elsewhere
 from mysql.conftest import NewCapture
 from mysql.log_files import Files, archived
@@ -248,6 +249,18 @@ def test_where_reselected_columns_and_metadata_are_told_it_stays_whole(streaming
     sql(LARGE)
     splits = _planned(reading, 9)
     assert _parts(splits) == 0
+
+
+def test_a_transaction_of_any_size_has_some_hundred_parts() -> None:
+    """What a planner keeps of each must not grow with it."""
+    hand, mb = TransactionInHand(mariadb=True), 1 << 20
+    hand.begins((b"", 0, 0), 4, 0)
+    part = cuts = 0
+    for at in range(0, 1 << 40, 16 * mb):
+        if hand.large(at, part, mb):
+            part, cuts = 0, cuts + 1
+        part += 16 * mb
+    assert 64 < cuts < 1000
 
 
 def test_batches_end_between_transactions(streaming: NewCapture, sql: Sql) -> None:
