@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import workload
@@ -18,7 +18,14 @@ _STATEMENT = 100
 """So many rows a statement changes."""
 
 
-def measure(server: MySQLServer, system: Cdckit, folder: Path, rows: int, changed: int) -> Measured:
+def measure(
+    server: MySQLServer,
+    system: Cdckit,
+    folder: Path,
+    rows: int,
+    changed: int,
+    measured: Callable[[Sequence[str], Path], Usage] = run,
+) -> Measured:
     """Rows are mirrored, some of them changed while the pipeline is down, and caught up with in one run.
 
     The same run without changes is what a start takes.
@@ -27,14 +34,16 @@ def measure(server: MySQLServer, system: Cdckit, folder: Path, rows: int, change
     workload.write(server, workload.inserts(0, rows, 500, TABLE))
     pipeline = Pipeline(folder / system.name.replace(" ", "-"), server, TABLE, system.options)
     pipeline.write()
-    _caught_up(system, pipeline, rows)
-    start = _caught_up(system, pipeline, rows)
+    _caught_up(system, pipeline, rows, measured)
+    start = _caught_up(system, pipeline, rows, measured)
     workload.write(server, _updates(rows, changed), together=True)
-    return Measured(CHANGES, system.name, changed, _caught_up(system, pipeline, rows), start)
+    return Measured(CHANGES, system.name, changed, _caught_up(system, pipeline, rows, measured), start)
 
 
-def _caught_up(system: Cdckit, pipeline: Pipeline, rows: int) -> Usage:
-    used = run(system.command(pipeline, "--once"), pipeline.log)
+def _caught_up(
+    system: Cdckit, pipeline: Pipeline, rows: int, measured: Callable[[Sequence[str], Path], Usage]
+) -> Usage:
+    used = measured(system.command(pipeline, "--once"), pipeline.log)
     found = system.target.count(pipeline.place)
     if found != rows:
         raise AssertionError(f"the mirror has {found} rows, and {rows} were expected")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +14,8 @@ from pathlib import Path
 import psutil
 
 from testkit.servers.process import tail
+
+_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,19 @@ class CommandFailedError(Exception):
     """A measured command ended with an error; the message is the end of its log."""
 
 
-def run(command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> Usage:
+def run(
+    command: Sequence[str],
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    look: Callable[[int], object] | None = None,
+) -> Usage:
     """Runs a command to its end.
+
+    Args:
+        command: what is run.
+        log: the file that takes what it says.
+        env: variables besides those of this process.
+        look: is called again and again while it runs, with the number of its process.
 
     Raises:
         CommandFailedError: it did not exit with 0.
@@ -37,11 +51,43 @@ def run(command: Sequence[str], log: Path, env: Mapping[str, str] | None = None)
     start = time.perf_counter()
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
-        _, status, used = os.wait4(process.pid, 0)
+        with _looking(process.pid, look) as most:
+            _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise CommandFailedError(f"{' '.join(command)} exited with {process.returncode}:\n{tail(log)}")
-    return Usage(used.ru_utime + used.ru_stime, time.perf_counter() - start, used.ru_maxrss / 1024)
+    return Usage(used.ru_utime + used.ru_stime, time.perf_counter() - start, max(most, default=0.0))
+
+
+@contextmanager
+def _looking(pid: int, look: Callable[[int], object] | None) -> Iterator[list[float]]:
+    """Notes a process's peak of resident memory, in MiB, until the block ends.
+
+    What wait4(2) tells counts what the process had that this one was started from.
+    """
+    ended, most = threading.Event(), list[float]()
+
+    def go_on() -> None:
+        while not ended.wait(_SECONDS):
+            with suppress(OSError, KeyError):  # it has ended
+                most.append(status_of(pid)["VmHWM"])
+                if look is not None:
+                    look(pid)
+
+    thread = threading.Thread(target=go_on, daemon=True)
+    thread.start()
+    try:
+        yield most
+    finally:
+        ended.set()
+        thread.join()
+
+
+def status_of(pid: int) -> dict[str, float]:
+    """What a process has in memory, in MiB: `VmRSS`, `VmHWM` (its peak), `RssAnon` and others; proc(5)."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    found = (line.split() for line in lines if line.endswith(" kB"))
+    return {name.rstrip(":"): int(kib) / 1024 for name, kib, _ in found}
 
 
 class Tree:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deltalake.exceptions import DeltaError
-
 from cdckit import Finding, Images
-from cdckit.tables.delta.passing import passes, reason, refuses_rows
+from cdckit.tables.delta.passing import ERRORS, passes, reason, refuses_rows
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.images import LakeImages
@@ -20,7 +18,7 @@ from cdckit_delta.config import DeltaConfig
 class DeltaSink(LakeSink):
     """Keeps a changelog, a mirror or a history of every table."""
 
-    faults = Faults((DeltaError,), passes, refuses_rows, reason)
+    faults = Faults(ERRORS, passes, refuses_rows, reason)
 
     def __init__(self, config: DeltaConfig) -> None:
         super().__init__(config)

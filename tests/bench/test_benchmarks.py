@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import following, latency, report, revisions
+from benchmarks import following, latency, memory, report, revisions
 from benchmarks.exactly_once import ExactTarget
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured
 from benchmarks.mongodb import MongoBench
 from benchmarks.pipelines import METRICS, PASSWORD, USER, Cdckit
-from benchmarks.systems import FILE, FILE_METRICS, KAFKA, MONGODB_SNAPSHOT, MONGODB_STREAM
+from benchmarks.resident import OTHERS, OWN, resident
+from benchmarks.systems import DELTA, FILE, FILE_METRICS, KAFKA, MIRROR, MONGODB_SNAPSHOT, MONGODB_STREAM
 from benchmarks.targets import FileTarget, KafkaTarget
 from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp
-from benchmarks.usage import CommandFailedError, Usage
+from benchmarks.usage import CommandFailedError, Usage, run
 from benchmarks.warmed import Warm
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mongodb import MongoReplicaSet
@@ -60,6 +61,47 @@ def test_what_readers_of_committed_records_see(server: MySQLServer, kafka_broker
     found = latency.measure(server, exactly, tmp_path, commits=20, rate=50, idle_seconds=0.1)
     assert 0 < found.p50 <= found.p99
     assert found.busy_share > 0
+
+
+SMAPS = """\
+55d0c0a00000-55d0c0c00000 rw-p 00000000 00:00 0                          [heap]
+Rss:                2048 kB
+Anonymous:          2048 kB
+7f0000000000-7f0000100000 r-xp 00000000 fe:00 12   /venv/lib/python3.11/site-packages/pyarrow/lib.so
+Rss:                1024 kB
+Anonymous:           256 kB
+7f0000200000-7f0000300000 r-xp 00000000 fe:00 13   /venv/lib/python3.11/site-packages/numpy.libs/a.so
+Rss:                 512 kB
+Anonymous:             0 kB
+7f0000400000-7f0000500000 r--p 00000000 fe:00 14                         /usr/lib/libc.so.6
+Rss:                 512 kB
+Anonymous:             0 kB
+VmFlags: rd mr mw me
+7f0000600000-7f0000700000 rw-p 00000000 00:00 0
+Rss:                 512 kB
+Anonymous:           512 kB
+"""
+
+
+def test_memory_by_what_holds_it() -> None:
+    found = resident(SMAPS.splitlines())
+    assert found.parts == {OWN: 2.75, "code of pyarrow": 0.75, "code of numpy": 0.5, OTHERS: 0.5}
+    assert found.total == 4.5
+
+
+def test_memory_at_full_speed(server: MySQLServer, tmp_path: Path) -> None:
+    found = list(memory.measured(server, tmp_path, 0.0002, (DELTA, MIRROR)))
+    assert [one.measured.events for one in found] == [100, 80, 100, 20]
+    for one in found:
+        assert one.largest.parts["code of deltalake"] > 0
+        assert one.own.parts[OWN] + 1 >= one.largest.parts[OWN]
+        assert one.measured.usage.rss + 1 >= one.largest.total
+    memory.show(found)
+
+
+def test_a_peak_is_not_that_of_the_process_that_started_it(tmp_path: Path) -> None:
+    held = bytearray(300 << 20)
+    assert run([sys.executable, "-c", "import time; time.sleep(0.5)"], tmp_path / "log").rss < len(held) >> 20
 
 
 def test_lines_of_a_file_as_they_arrive(server: MySQLServer, tmp_path: Path) -> None:

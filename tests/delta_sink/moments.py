@@ -78,17 +78,20 @@ class Watched:
 
     def _moments(self, number: int, what: int, name: str) -> Iterator[str]:
         folder = self._folders[number]
-        if what & _IS_FOLDER:
-            if self._state not in folder.parents and folder != self._state:
-                self._watch(folder / name)
-        elif folder == self._state:
+        if folder == self._state:
             if name.startswith("state.db"):
                 yield SAVED
-        elif folder.name == "_delta_log":
-            if what & (_CREATE | _MOVED_TO) and ".json" in name:
-                yield COMMITTED if name.endswith(".json") else COMMITTING
-        elif ".parquet" in name:
-            if what & _CREATE:
-                yield DATA
-            elif what & _MOVED_TO:
-                yield WRITTEN
+        elif what & _IS_FOLDER:
+            self._watch(folder / name)
+        elif what & (_CREATE | _MOVED_TO):
+            yield from _written(folder, name, whole=not what & _CREATE)
+
+
+def _written(folder: Path, name: str, *, whole: bool) -> Iterator[str]:
+    """What a file is that is new, or has its own name now."""
+    if folder.name == "_delta_log" and ".json" in name:
+        yield COMMITTED if name.endswith(".json") else COMMITTING
+    elif folder.name == "metadata":
+        yield COMMITTING  # of Iceberg, whose versions its catalog has
+    elif ".parquet" in name:
+        yield WRITTEN if whole else DATA

@@ -27,14 +27,16 @@ from testkit.journal import TOMBSTONE, Change, Journal, Key
 from testkit.running import Pipeline
 from testkit.writers import TABLES, BulkWriter, ShopWriter
 
-DEFERRED = {"mirror.apply.interval.ms": 400}
+WAIT = "mirror.apply.interval.ms"
 KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "mirror": ("mirror", {}),
-    "deferred mirror": ("mirror", DEFERRED),
+    "deferred mirror": ("mirror", {WAIT: 400}),
     "changelog": ("changelog", {}),
     "history": ("history", {}),
 }
 KEYS = {"accounts": ("id",), "parts": ("a", "b"), "bulk": ("id",)}
+KILLS = 50
+"""In the long series."""
 LONGEST_WORK = 1.5
 """How many seconds a run lives at the most once it has begun to write, and how long a moment is waited for."""
 
@@ -49,11 +51,13 @@ class Kills:
 
     Attributes:
         known: how many changes of each key there were when the first point was noted.
+        moments: how often it was killed when.
         left: what was left behind, how often: data files that no version has, batches that no offset is behind.
     """
 
     def __init__(self, pipeline: Pipeline, journal: Journal, chance: random.Random) -> None:
         self.known: dict[Key, int] = {}
+        self.moments: Counter[str] = Counter()
         self.left: Counter[str] = Counter()
         self._pipeline = pipeline
         self._journal = journal
@@ -79,6 +83,7 @@ class Kills:
             if moment:
                 files.wait(process, moment, LONGEST_WORK)
             process.kill()
+        self.moments[moment or "any"] += 1
         self.left["data files without a version"] += self._orphans() > orphans
         self.left["batches without an offset"] += self._begun()
 
@@ -123,31 +128,43 @@ class DeferredMirror(DeltaMirror):
 def test_tables_equal_the_source_after_kills(shop: Shop, kind: str, nightly: bool) -> None:
     mode, sink = KINDS[kind]
     shop = replace(shop, mode=mode, sink=sink)
+    left = kill_and_compare(shop, KILLS if nightly else 3)
+    if WAIT in sink:
+        shop.run("".join(f"UPDATE {table} SET token = CONCAT('last-', token);" for table in KEYS))
+        shop.deliver({WAIT: 1})
+        shop.assert_equal(KEYS)
+    if nightly:
+        assert len(+left) == 2, "no kill came between a data file and its version, or before an offset"
+
+
+def kill_and_compare(shop: Shop, kills: int) -> Counter[str]:
+    """Kills a pipeline beside writers, and proves its tables: what waits beside a mirror is read with it.
+
+    Returns:
+        what was left behind, how often.
+    """
     seed = random_seed()
     journal = Journal()
     shop.run(TABLES)
     pipeline = shop.pipeline()
-    kills = Kills(
-        replace(pipeline, others={**pipeline.others, "offset.flush.interval.ms": 200}), journal, random.Random(seed)
-    )
+    often = replace(pipeline, others={**pipeline.others, "offset.flush.interval.ms": 200})
+    killed = Kills(often, journal, random.Random(seed))
     with (
-        ShopWriter(shop.server, shop.name, journal, seed, accounts=3000, pause=0.02),
-        BulkWriter(shop.server, shop.name, journal, seed, rows=500),
+        ShopWriter(shop.server, shop.name, journal, seed, accounts=2000, pause=0.1),
+        BulkWriter(shop.server, shop.name, journal, seed, rows=500, pause=3),
     ):
-        kills.run(60 if nightly else 3)
+        killed.run(kills)
     shop.deliver()
-    print(f"killed: {dict(kills.left)}")
-    if kind == "deferred mirror":
+    print(f"killed at {dict(killed.moments)}, which left {dict(killed.left)}")
+    if WAIT in shop.sink:
         assert_current(shop)
-        shop.run("".join(f"UPDATE {table} SET token = CONCAT('last-', token);" for table in KEYS))
-        shop.deliver({"mirror.apply.interval.ms": 1})
-    shop.assert_equal(KEYS)
-    if kind == "changelog":
-        assert_documents_complete(journal.changes(), list(changes_of(shop)), kills.known)
-    if kind == "history":
+    else:
+        shop.assert_equal(KEYS)
+    if shop.mode == "changelog":
+        assert_documents_complete(journal.changes(), list(changes_of(shop)), killed.known)
+    if shop.mode == "history":
         assert_whole(shop)
-    if nightly:
-        assert len(+kills.left) == 2, "no kill came between a data file and its version, or before an offset"
+    return killed.left
 
 
 def assert_current(shop: Shop) -> None:

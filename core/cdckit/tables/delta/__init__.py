@@ -1,5 +1,6 @@
 """Delta tables by delta-rs, in the process that has the rows."""
 
-from cdckit.tables.delta import allocator
+from cdckit.tables.allocators import load_arrow, load_delta_rs
 
-allocator.load()
+load_arrow()
+load_delta_rs()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 import pyarrow as pa
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+ERRORS = (DeltaError,)
+"""What delta-rs raises."""
 
 _AWAY = re.compile(
     r"error sending request|request or response body error|connection (?:refused|reset|closed)|timed? ?out|dns error"

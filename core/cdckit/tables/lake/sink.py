@@ -19,7 +19,6 @@ from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
 from cdckit.tables.encoder import TableEncoder
-from cdckit.tables.lake import arrow_memory
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows, WaitingRows
@@ -34,7 +33,7 @@ from cdckit.tables.target import BatchId
 log = logging.getLogger("cdckit.tables")
 
 
-FULL_BYTES = 16 << 20
+FULL_BYTES = 8 << 20
 """About so much memory rows take before they are committed, or put into files where they must not be yet."""
 _GATHERED = 2000
 """So many records become columns together, or a few more."""
@@ -85,7 +84,6 @@ class LakeSink(DirectTableSink):
                 f"sink.mode: '{self.config.mode}' needs whole rows, and the source sends only what an update has "
                 f"changed; {context.partial_updates}"
             )
-        arrow_memory.spare()
         self._context = context
         unfollowed = context.skipped - {"t"} if context.marks else context.skipped
         if self.mirrors and unfollowed:
