@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,24 @@ def test_a_table_is_equal_until_a_fault_is_planted(
     planted = _plant(table_of(pipeline, database), kind)
     orders = proved(pipeline)["orders"]
     assert {json.loads(one.key)["id"]: (one.fault, one.columns) for one in orders.differences} == planted
+
+
+@pytest.mark.parametrize("kind", ["mirror", "changelog"])
+def test_a_table_that_lacks_a_column_is_undecided_and_the_others_are_compared(
+    db_server: SQLServer, database: str, tmp_path: Path, kind: str
+) -> None:
+    for table in ("orders", "others"):
+        fill(db_server, database, 5, table)
+    pipeline = to_lake(db_server, database, tmp_path, kind)
+    pipeline = replace(pipeline, sink={**pipeline.sink, "schema.evolution": "ignore"})
+    deliver(pipeline)
+    db_server.execute(f"alter table {database}.orders add column more int default 7")
+    db_server.execute(f"insert into {database}.orders (id) values (6)")
+    deliver(pipeline)
+    found = proved(pipeline)
+    assert {name: (one.outcome, one.note) for name, one in found.items()} == {
+        "orders": ("undecided", "its table has no column more (schema.evolution)"), "others": ("equal", ""),
+    }  # fmt: skip
 
 
 def _plant(place: Path, kind: str) -> dict[int, tuple[str, tuple[str, ...]]]:

@@ -83,9 +83,10 @@ class TableImages(Images):
         if (why := self._unread(topic)) is not None:
             self.undecidable[topic] = why
             return
-        self._types[topic] = schema
         if lacking := [name for name in self._columns[topic] if name not in schema.names]:
             self.undecidable[topic] = f"its table has no column {', '.join(lacking)} (schema.evolution)"
+            return
+        self._types[topic] = schema
 
     def tell(self, topic: str, told: Shown, hashed: Callable[[bytes], bytes]) -> None:
         """Of the columns that the ledger has."""
