@@ -159,8 +159,8 @@ def test_parts_of_a_prepared_transaction(streaming: NewCapture, sql: Sql, unique
     sql(TABLES)
     reading = streaming(provide_transaction_metadata=True)
     large = LARGE.removeprefix("BEGIN;").removesuffix("COMMIT;").replace("SAVEPOINT s;", "")
-    sql(f"XA START '{unique_name}'; {large} XA END '{unique_name}'; XA PREPARE '{unique_name}';")
-    sql(f"XA COMMIT '{unique_name}'; {AROUND[0]}")
+    prepared = f"XA START '{unique_name}'; {large} XA END '{unique_name}'; XA PREPARE '{unique_name}';"
+    sql(f"{prepared} XA COMMIT '{unique_name}'; {AROUND[0]}")  # another session may know of it only after this one ends
     _equal(reading)
 
 
