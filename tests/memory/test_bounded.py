@@ -30,7 +30,7 @@ WIDE_ROWS_MIB = 160
 KAFKA_MIB = 170
 """The same to Kafka, whose client holds back up to 50,000 records, here of half a KiB and as much of its own."""
 DELTA_MIB = 380
-"""The same to Delta tables, whose library takes 170 with the first commit of a row; 16 are rows that wait for
+"""The same to Delta tables, whose library takes 170 with the first commit of a row; 8 are rows that wait for
 one. 260 on a quiet machine, whatever the transaction's size; 326 once on a busy one."""
 PROOF_MIB = 220
 """The same of `cdc diff`, which holds 32 MiB of hashes, and 16 batches of the source."""
