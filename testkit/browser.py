@@ -81,9 +81,10 @@ class Browser:
 
     def _next(self, deadline: float) -> dict[str, Any]:
         """The next message; one that is about a page is told to it, too."""
+        waiting = select.poll()  # `select` takes no file above 1,023, which a process of many tests may reach
+        waiting.register(self._from, select.POLLIN)
         while b"\0" not in self._left:
-            ready, _, _ = select.select([self._from], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, "the browser does not answer"
+            assert waiting.poll(max(0.0, deadline - time.monotonic()) * 1000), "the browser does not answer"
             piece = os.read(self._from, 1 << 20)
             assert piece, "the browser has ended"
             self._left += piece

@@ -68,8 +68,9 @@ class Forked:
             subprocess.TimeoutExpired: it runs on.
         """
         if self.returncode is None:
-            ready = select.select([self.said], [], [], timeout)[0]
-            if not ready:
+            waiting = select.poll()  # `select` takes no file above 1,023, which a process of many tests may reach
+            waiting.register(self.said, select.POLLIN)
+            if not waiting.poll(None if timeout is None else timeout * 1000):
                 raise subprocess.TimeoutExpired("cdc", timeout or 0)
             with self.connection:
                 self.returncode = int(self.said.readline() or -signal.SIGKILL)
