@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ FAST_JVM = {
 }
 """Settings for short runs: code is compiled fast rather than well, and VACUUM lists files in two tasks, not the default
 10,000."""
+MANY_FILES = 300
+"""So many files a process has open when it looks for those that nobody uses."""
 INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.databricks.delta.snapshotPartitions": "1"}
 """For few rows: writing an expression's code anew for each task takes longer than these. The long series, and pipelines
 in processes of their own, have Spark write code, as it does for users."""
@@ -64,6 +67,17 @@ def forked_python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     asked = request.config.getoption("--nightly", False) or request.config.getoption("--fast", False)
     if "spark" in marked and "real_python" not in marked and not asked:
         monkeypatch.setenv("PYSPARK_PYTHON", str(warm_python()))
+
+
+@pytest.fixture(autouse=True)
+def few_connections() -> Iterator[None]:
+    """Lets go of connections to Java, which each thread that has ended keeps until Python looks for garbage.
+
+    Among many objects it seldom does, and `select` takes no file above 1,023.
+    """
+    yield
+    if len([*Path("/proc/self/fd").iterdir()]) > MANY_FILES:
+        gc.collect()
 
 
 @pytest.fixture
