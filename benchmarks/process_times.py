@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import threading
 import time
 from bisect import bisect_left
 from collections import defaultdict
@@ -12,6 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import Literal
 
 import psutil
+
+from benchmarks.usage import repeated
 
 Kind = Literal["driver", "JVM", "planner", "workers"]
 KINDS: tuple[Kind, ...] = ("driver", "JVM", "planner", "workers")
@@ -76,16 +77,6 @@ class ProcessTimes:
 @contextmanager
 def sampled(child: subprocess.Popen[bytes]) -> Iterator[ProcessTimes]:
     """Looks at a process until the block ends."""
-    times, ended = ProcessTimes(child), threading.Event()
-
-    def go_on() -> None:
-        while not ended.wait(_SECONDS):
-            times.look()
-
-    thread = threading.Thread(target=go_on, daemon=True)
-    thread.start()
-    try:
+    times = ProcessTimes(child)
+    with repeated(times.look, _SECONDS):
         yield times
-    finally:
-        ended.set()
-        thread.join()

@@ -65,19 +65,31 @@ def _looking(pid: int, look: Callable[[int], object] | None) -> Iterator[list[fl
 
     What wait4(2) tells counts what the process had that this one was started from.
     """
-    ended, most = threading.Event(), list[float]()
+    most = list[float]()
+
+    def note() -> None:
+        with suppress(OSError, KeyError):  # it has ended
+            most.append(status_of(pid)["VmHWM"])
+            if look is not None:
+                look(pid)
+
+    with repeated(note, _SECONDS):
+        yield most
+
+
+@contextmanager
+def repeated(look: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Calls `look` in a thread, again after so many seconds each, until the block ends."""
+    ended = threading.Event()
 
     def go_on() -> None:
-        while not ended.wait(_SECONDS):
-            with suppress(OSError, KeyError):  # it has ended
-                most.append(status_of(pid)["VmHWM"])
-                if look is not None:
-                    look(pid)
+        while not ended.wait(seconds):
+            look()
 
     thread = threading.Thread(target=go_on, daemon=True)
     thread.start()
     try:
-        yield most
+        yield
     finally:
         ended.set()
         thread.join()

@@ -50,9 +50,8 @@ class Commands(Forks[Asked]):
     def asked(self, connection: socket.socket) -> Asked:
         return Asked.received(connection)
 
-    def began(self, child: Child, asked: Asked) -> None:
+    def began(self, child: Child) -> None:
         """Tells the caller its number."""
-        asked.close()
         with suppress(OSError):
             child.caller.sendall(f"{child.pid}\n".encode())
 

@@ -54,7 +54,7 @@ class Forks(ABC, Generic[T]):
         """
 
     @abstractmethod
-    def began(self, child: Child, asked: T) -> None:
+    def began(self, child: Child) -> None:
         """Sees to a fork that has just begun, in the process that it comes from."""
 
     @abstractmethod
@@ -102,8 +102,9 @@ class Forks(ABC, Generic[T]):
             bind()
             self._leave(connection)
             return caller
+        caller.close()
         child = Child(pid, os.pidfd_open(pid), connection)
-        self.began(child, caller)
+        self.began(child)
         self._selector.register(connection, selectors.EVENT_READ, child)
         self._selector.register(child.ended, selectors.EVENT_READ, child)
         return None
@@ -137,7 +138,7 @@ class Scripts(Forks[Caller]):
         with connection.makefile("r") as said:
             return Caller.of(int(said.readline()))
 
-    def began(self, child: Child, asked: Caller) -> None:
+    def began(self, child: Child) -> None:
         with suppress(OSError):  # the fork was first, which does so itself
             os.setpgid(child.pid, child.pid)
 

@@ -16,6 +16,7 @@ import pytest
 
 from cdckit.api.plugins import broken_plugins, plugin_manager
 from cdckit.cli.main import call
+from testkit.installed import install_plugin
 from testkit.servers.process import bound_to_parent
 from testkit.warm_command.starting import call_command
 
@@ -45,11 +46,9 @@ class Called:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """The environment of the program, in which the scripted plugin is installed."""
-    info = tmp_path / "installed" / "scripted-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: scripted\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[cdckit]\nscripted = testkit.scripted.plugin\n")
-    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{info.parent}", "TERM": "dumb"}
+    installed = tmp_path / "installed"
+    install_plugin(installed, "scripted", "testkit.scripted.plugin")
+    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{installed}", "TERM": "dumb"}
 
 
 @pytest.fixture

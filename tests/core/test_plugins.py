@@ -15,6 +15,7 @@ import pytest
 from cdckit.api import plugins
 from cdckit.engine.notices import RunNotices
 from cdckit.errors import ConfigError
+from testkit.installed import install_plugin
 
 PROJECT = Path(__file__).parents[2]
 
@@ -34,10 +35,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 def install(folder: Path, name: str, code: str) -> None:
     (folder / f"{name}.py").write_text(textwrap.dedent(code))
-    info = folder / f"{name}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[cdckit]\n{name} = {name}\n")
+    install_plugin(folder, name, name)
 
 
 @pytest.mark.parametrize(

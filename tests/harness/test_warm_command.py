@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from harness.test_warm_python import assert_end
+from testkit.installed import install_plugin
 from testkit.warm_command.process import Forked, Process
 from testkit.warm_command.starting import call_command, forked_calls, start_command
 
@@ -80,13 +81,11 @@ def forked() -> Iterator[None]:
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
     """An environment in which commands of a plugin are installed."""
-    info = tmp_path / "installed" / "said-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: said\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[cdckit]\nsaid = said_plugin\n")
-    (info.parent / "said_commands.py").write_text(COMMANDS)
-    (info.parent / "said_plugin.py").write_text(PLUGIN)
-    return {**os.environ, "PYTHONPATH": str(info.parent)}
+    installed = tmp_path / "installed"
+    install_plugin(installed, "said", "said_plugin")
+    (installed / "said_commands.py").write_text(COMMANDS)
+    (installed / "said_plugin.py").write_text(PLUGIN)
+    return {**os.environ, "PYTHONPATH": str(installed)}
 
 
 def told(folder: Path, environment: Mapping[str, str], *words: str) -> dict[str, Any]:

@@ -136,7 +136,7 @@ class LogReader:
                 events, size = read_events(connection, self._idle)
                 events = _up_to(events, parser, until)
                 while processor.process(events, self._config.max_batch_size) or processor.records or processor.marks:
-                    yield replace(batch_of(processor, size), offset=None)
+                    yield _part_of(processor, size)
                     size = 0
                 if connection.ended and (file_number(parser.file), parser.position) < until:
                     raise LogEndedError(f"the log ended before {end.position}")
@@ -149,7 +149,7 @@ class LogReader:
         while not connection.ended:
             events, size = read_events(connection, self._idle)
             while processor.process(events, self._config.max_batch_size) or processor.records or processor.marks:
-                yield replace(batch_of(processor, size), offset=None)
+                yield _part_of(processor, size)
                 size = 0
 
     def _connected(self, start: LogOffset) -> Iterator[Batch]:
@@ -251,6 +251,11 @@ def begun_processor(
     return processor
 
 
+def _part_of(processor: LogProcessor, size: int) -> Batch:
+    """As `batch_of` makes it, without an offset: other readers have the rest of the transaction."""
+    return replace(batch_of(processor, size), offset=None)
+
+
 def read_kept(
     parts: Iterable[Sequence[Span]],
     start: LogOffset,
@@ -260,26 +265,18 @@ def read_kept(
 ) -> Iterator[Batch]:
     """Batches of events that a planner has kept: of `most` records or a few more, but for the last one.
 
+    Those of a part of a transaction have no offsets.
+
     Raises:
         DecodeError: an event cannot be understood.
     """
-    batches = _read_kept(parts, start, make_processor, work, most)
-    return (replace(batch, offset=None) for batch in batches) if work.part else batches
-
-
-def _read_kept(
-    parts: Iterable[Sequence[Span]],
-    start: LogOffset,
-    make_processor: Callable[[LogOffset], LogProcessor],
-    work: LogWork,
-    most: int,
-) -> Iterator[Batch]:
+    made = _part_of if work.part else batch_of
     parser, size = EventParser(start.file, start.pos, checksums=work.checksums), 0
     processor = begun_processor(start, make_processor, work.begun, parser)
     for spans in parts:
         size += sum(end - at for _, at, end in spans)
         events = parser.events(spans)
         while processor.process(events, most):
-            yield batch_of(processor, size)
+            yield made(processor, size)
             size = 0
-    yield batch_of(processor, size)
+    yield made(processor, size)
