@@ -56,7 +56,7 @@ def known(row: Struct, what: str) -> dict[str, Any]:
     return {name: getattr(schema.stored, what, None) for name, schema in fields.items()}
 
 
-@pytest.mark.parametrize(("zone", "modes"), zip(["SYSTEM", "+02:30", "-01:00"], MODES, strict=True))
+@pytest.mark.parametrize(("zone", "modes"), [*zip(["SYSTEM", "+02:30", "-01:00"], MODES, strict=True)])
 def test_older_rows_have_what_the_schema_knows(
     zone: str, modes: dict[str, Any], capture: NewCapture, sql: Callable[[str], None]
 ) -> None:

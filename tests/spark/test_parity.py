@@ -16,7 +16,7 @@ from testkit.servers.mysql_family import SQLServer
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
-@pytest.mark.parametrize(("target", "scenario"), marked(product(TARGETS, ["dml", "types-noschema"])))
+@pytest.mark.parametrize(("target", "scenario"), [*marked(product(TARGETS, ["dml", "types-noschema"]))])
 def test_events_equal_the_recording(target: str, scenario: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     server: SQLServer = request.getfixturevalue(TARGETS[target])
     configuration = DATA / target / scenario / "conf.properties"
