@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cdckit.errors import ConfigError, SourceError
+from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.errors import ConfigError, RetriableSourceError, SourceError
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.server.facts import log_files, read_server
+from cdckit_mysql.streaming.log_beginnings import LogBeginnings
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
 from testkit.servers.mariadb import MariaDBServer
@@ -113,6 +118,24 @@ def test_a_purged_position_is_an_error_or_a_new_snapshot(
         assert changes(again) == [("r", "t", None, (number,)) for number in (1, 2, 3)]
         assert min(r.position for r in again) > max(r.position for r in first)
         assert "a new snapshot is taken" in caplog.text
+
+
+@OTHER_SERVERS
+def test_a_file_that_is_purged_between_two_questions_is_no_loss(kind: type[SQLServer], tmp_path: Path) -> None:
+    """All of it was read; the pipeline asks which files there are, and then when each was begun."""
+    with kind() as server, closing(SqliteStateStore(tmp_path)) as state:
+        server.create_user("dbz", "dbz")
+        beginnings = LogBeginnings(config_for(server), state)
+        with closing(server.connect()) as connection:
+            facts, before = read_server(connection), [*log_files(connection)]
+            at = LogOffset(file=before[-1], pos=4, server=facts.identity)
+            server.run_sql("FLUSH BINARY LOGS")
+            server.purge_logs()
+            answers = [before, [*log_files(connection)]]
+            assert beginnings.why_other(facts, at, lambda: answers.pop(0)) is None
+            assert not answers
+            with pytest.raises(RetriableSourceError, match="lists log files that it does not find"):
+                beginnings.why_other(facts, at, lambda: before)
 
 
 @OTHER_SERVERS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from cdckit import SnapshotMode, SourceError
 from cdckit_mysql.config import MySqlConfig
@@ -163,8 +163,11 @@ class SnapshotNeed:
         beginnings = self._beginnings()
         if self._compared or beginnings is None or at.server not in (None, server.identity):
             return None
-        with driver_errors(self._config, "asking for the log files"):
-            files = log_files(connection)
+
+        def files() -> Collection[str]:
+            with driver_errors(self._config, "asking for the log files"):
+                return log_files(connection)
+
         reason = beginnings.why_other(server, at, files)
         self._compared = reason is None
         return reason

@@ -5,11 +5,12 @@ Positions and GTIDs of the new log count from the beginning again, so that neith
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from cdckit import StateStore
+from cdckit import RetriableSourceError, StateStore
 from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.connection import BinlogConnection, DumpOptions, FilePosition
+from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.place import HEADER
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import LogOffset, file_number
@@ -36,18 +37,28 @@ class LogBeginnings:
         """Another log is read from now on."""
         self._state.put(_KEPT, None)
 
-    def why_other(self, server: Server, at: LogOffset, files: Iterable[str]) -> str | None:
+    def why_other(self, server: Server, at: LogOffset, files: Callable[[], Iterable[str]]) -> str | None:
         """Why the server's log is not the one that was read up to `at`, or None where it is, which is then kept.
 
         Args:
             server: whose log it is.
             at: how far it was read.
-            files: those that the server has, the oldest first.
+            files: asks for those that the server has, the oldest first.
 
         Raises:
             SourceError: the server does not give its log.
+            RetriableSourceError: it lists files, and does not find them.
         """
-        names = list(files)
+        try:
+            return self._compared(server, at, list(files()))
+        except PositionLostError:  # it may have been purged since it was listed, which is no loss by itself
+            names = list(files())
+        try:
+            return self._compared(server, at, names)
+        except PositionLostError as error:
+            raise RetriableSourceError(f"the server lists log files that it does not find: {error}") from error
+
+    def _compared(self, server: Server, at: LogOffset, names: list[str]) -> str | None:
         kept = self._state.get(_KEPT) or {}
         known: dict[str, int] = kept.get("begun", {}) if kept.get("server") == server.identity else {}
         if known and names and file_number(names[-1]) < file_number(at.file):
