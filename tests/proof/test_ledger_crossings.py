@@ -110,10 +110,13 @@ def test_tables_that_are_read_again_while_they_change(
     with written(db_server, database) as statements:
         with pipeline.running() as process:
             process.wait_for("is read from")
-            db_server.execute(f"insert into {database}.signals values ('1', 'execute-snapshot', %s)", (wanted,))
+            # Paused at once, or it might be over before it is seen to have begun.
+            asked = "(1, 'execute-snapshot', %s), (2, 'pause-snapshot', %s)"
+            db_server.execute(f"insert into {database}.signals values {asked}", (wanted, wanted))
             process.wait_until(lambda: "cdckit_incremental" in (pipeline.offset() or {}))
             process.kill()
         with pipeline.running() as process:
+            db_server.execute(f"insert into {database}.signals values (3, 'resume-snapshot', %s)", (wanted,))
             process.wait_until(lambda: "cdckit_incremental" not in (pipeline.offset() or {}))
             process.kill()
         assert call(["resnapshot", str(pipeline.written()), "--table", f"{database}.orders"]) == 0
