@@ -221,7 +221,9 @@ def _found(pipeline: ResolvedPipeline, *, runs: bool) -> list[TableProof] | str:
     try:
         if why := _gone(pipeline):
             return why
-        return Proof(pipeline, Wishes(wait_seconds=_WAIT_SECONDS if runs else 0), lambda: False).tables()
+        # A session of Spark that began here would be that of all tests behind this one.
+        wishes = Wishes(wait_seconds=_WAIT_SECONDS if runs else 0, spark="never")
+        return Proof(pipeline, wishes, lambda: False).tables()
     except CdcError as error:
         return _refused(error)
 

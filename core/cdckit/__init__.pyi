@@ -15,10 +15,13 @@ from .api.event_traits import EventTraits as EventTraits
 from .api.group import Group as Group
 from .api.held import (
     Barrier as Barrier,
+    Hashing as Hashing,
     HeldMessage as HeldMessage,
     HeldMessages as HeldMessages,
     Image as Image,
     ImageColumns as ImageColumns,
+    ImageHashes as ImageHashes,
+    ImageMaker as ImageMaker,
     Images as Images,
     Shown as Shown,
 )

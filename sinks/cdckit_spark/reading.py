@@ -25,16 +25,14 @@ class DeltaImages(TableImages):
 
     Args:
         config: the sink's options.
-
-    Raises:
-        ConfigError: its tables cannot be read back.
+        folder: the tables' folder on this machine.
     """
 
     keeps = True
 
-    def __init__(self, config: LakeConfig) -> None:
+    def __init__(self, config: LakeConfig, folder: Path) -> None:
         super().__init__(config)
-        self._folder = _local_folder(config)
+        self._folder = folder
         self._barrier: Barrier | None = None
 
     def until(self, barrier: Barrier) -> None:
@@ -42,7 +40,7 @@ class DeltaImages(TableImages):
         self._barrier = barrier
 
     def _unread(self, topic: str) -> str | None:
-        unread = sorted(set(self._table(topic).protocol().reader_features or ()) - _READ)
+        unread = unread_features(self._table(topic))
         return f"its table cannot be read without Spark: it has {', '.join(unread)}" if unread else None
 
     def _schema(self, topic: str) -> pa.Schema | None:
@@ -65,7 +63,12 @@ class DeltaImages(TableImages):
         return table if at is None else at_batch(table, at.application, at.batch)
 
 
-def _local_folder(config: LakeConfig) -> Path:
+def unread_features(table: Any) -> list[str]:
+    """What of a table is not read here."""
+    return sorted(set(table.protocol().reader_features or ()) - _READ)
+
+
+def local_folder(config: LakeConfig) -> Path:
     """The tables' folder on this machine.
 
     Raises:
@@ -82,9 +85,18 @@ def _local_folder(config: LakeConfig) -> Path:
     path = str(config.path).removeprefix("file://")
     if "://" in path or path.startswith("file:"):
         raise ConfigError(f"sink.path {config.path}: cdc diff reads back tables on this machine alone")
+    require_told_columns(config)
+    return Path(path)
+
+
+def require_told_columns(config: LakeConfig) -> None:
+    """Looks whether it is known which columns tables have.
+
+    Raises:
+        ConfigError: documents tell.
+    """
     if config.infers_columns:
         raise ConfigError("sink.document.columns: cdc diff cannot tell columns that are 'inferred' from documents")
-    return Path(path)
 
 
 def _files(table: Any) -> pa.dataset.Dataset:

@@ -29,13 +29,16 @@ from cdckit.tables.segments import Emptied, Segment, chosen, emptied, segments
 from cdckit.tables.sink import RowEncoder, SparkTableSink
 from cdckit.tables.sources import Sources, origin
 from cdckit.tables.target import BatchId, Target
+from cdckit.tables.workers import Workers
 from cdckit_spark.checks import check_place
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.driver import PACKED_BYTES, DriverWriter, driver_writer
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
 from cdckit_spark.packets import held, parted, tables_of
-from cdckit_spark.reading import DeltaImages
+from cdckit_spark.reading import DeltaImages, local_folder
+from cdckit_spark.reading_by_spark import images_by_workers
+from cdckit_spark.reasons import reason
 from cdckit_spark.refusals import Search, finding_rows, refused_rows, refuses_rows
 from cdckit_spark.rows import TableRows
 from cdckit_spark.shared_target import SharedTarget
@@ -201,7 +204,7 @@ class LakeSink(SparkTableSink):
             table.use({name: one for name, one in asked.accepted.items() if name in begun})
         except (PySparkException, Py4JJavaError) as error:
             kind = RetriableSinkError if passes(error) else RowsRefusedError if refuses_rows(error) else SinkError
-            raise kind(f"table {table.target}: {_reason(error)}") from error
+            raise kind(f"table {table.target}: {reason(error)}") from error
         except (DeltaError, OSError) as error:
             kind = RetriableSinkError if light_passes(error) else SinkError
             raise kind(f"table {table.target}: {light_reason(error)}") from error
@@ -297,7 +300,11 @@ class LakeSink(SparkTableSink):
 
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""
-        return DeltaImages(self.config)
+        return DeltaImages(self.config, local_folder(self.config))
+
+    def images_on_spark(self, workers: Workers, *, always: bool) -> Images:
+        """What has Spark read the tables that this process cannot, or all."""
+        return images_by_workers(self.config, workers, always=always)
 
     def close(self) -> None:
         """Ends the writing threads."""
@@ -308,9 +315,3 @@ class LakeSink(SparkTableSink):
 def _begun(rows: TableRows) -> set[str]:
     """The source tables whose snapshot begins among the rows."""
     return {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
-
-
-def _reason(error: PySparkException | Py4JJavaError) -> str:
-    """The first line that Spark or the file system says."""
-    text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
-    return str(text).strip().partition("\n")[0]

@@ -45,12 +45,32 @@ class DeltaTarget(SparkTarget):
 
     def columns(self) -> Columns:
         """The table's columns; none where there is no table yet."""
-        return _types_of(self.table().toDF().schema) if self._exists() else {}
+        return _types_of(self.table().toDF().schema) if self.exists() else {}
 
-    def _exists(self) -> bool:
+    def exists(self) -> bool:
+        """Whether there is such a table."""
         if self.path:
             return DeltaTable.isDeltaTable(self.session, self.path)
         return self.session.catalog.tableExists(self.name or "")
+
+    def newest(self) -> int:
+        """The number of its newest version."""
+        [last] = self.table().history(1).select("version").collect()
+        return int(last.version)
+
+    def read(self, version: int) -> DataFrame:
+        """The rows of a version."""
+        if self.path:
+            return self.session.read.format("delta").option("versionAsOf", version).load(self.path)
+        return self.session.sql(f"SELECT * FROM {self.name} VERSION AS OF {version}")  # noqa: S608 - a quoted name
+
+    @property
+    def folder(self) -> str:
+        """Where its files are."""
+        if self.path:
+            return self.path
+        [detail] = self.table().detail().select("location").collect()
+        return str(detail.location)
 
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments, all in one commit."""
@@ -182,11 +202,20 @@ class ParquetTarget(SparkTarget):
 
     def columns(self) -> Columns:
         """The columns of all files."""
-        if not _path_exists(self.session, self.path):
+        if not self.exists():
             return {}
-        found = _types_of(self.session.read.option("mergeSchema", "true").parquet(self.path).schema)
+        found = _types_of(self.read().schema)
         found.pop("__batch", None)
         return found
+
+    def exists(self) -> bool:
+        """Whether there is such a folder."""
+        files, place = hadoop_path(self.session, self.path)
+        return bool(files.exists(place))
+
+    def read(self) -> DataFrame:
+        """All files, with the columns of all of them."""
+        return self.session.read.option("mergeSchema", "true").parquet(self.path)
 
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """The first batch makes it; files have no comments."""
@@ -196,7 +225,7 @@ class ParquetTarget(SparkTarget):
 
     def notes(self) -> dict[str, str]:
         """Which topic it is for; parquet has no place for more."""
-        files, place = _hadoop(self.session, f"{self.path}/{_OWNER}")
+        files, place = hadoop_path(self.session, f"{self.path}/{_OWNER}")
         if not files.exists(place):
             return {}
         with_text = files.open(place)
@@ -209,7 +238,7 @@ class ParquetTarget(SparkTarget):
         """Keeps which topic it is for, in a file beside the batches; parquet has no place for more."""
         if TOPIC not in notes:
             return
-        files, place = _hadoop(self.session, f"{self.path}/{_OWNER}")
+        files, place = hadoop_path(self.session, f"{self.path}/{_OWNER}")
         file = files.create(place, True)
         try:
             file.write(bytearray(notes[TOPIC].encode()))
@@ -233,18 +262,13 @@ def _folder(path: str, topic: str) -> str:
 
 def local_path(session: SparkSession, path: str) -> str | None:
     """A folder's path on this machine; None where Spark finds it elsewhere."""
-    files, place = _hadoop(session, path)
+    files, place = hadoop_path(session, path)
     if files.getUri().getScheme() != "file":
         return None
     return str(files.makeQualified(place).toUri().getPath())
 
 
-def _path_exists(session: SparkSession, path: str) -> bool:
-    files, place = _hadoop(session, path)
-    return bool(files.exists(place))
-
-
-def _hadoop(session: SparkSession, path: str) -> tuple[Any, Any]:
+def hadoop_path(session: SparkSession, path: str) -> tuple[Any, Any]:
     """A path as Hadoop's, and its file system."""
     jvm = session.sparkContext._jvm
     assert jvm is not None

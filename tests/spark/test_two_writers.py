@@ -23,7 +23,7 @@ from cdckit.tables.packets import PACKET_SCHEMA, table_packets
 from cdckit.tables.sink import Packet
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.sink import LakeSink
-from cdckit_spark.targets import _hadoop
+from cdckit_spark.targets import hadoop_path
 from spark.test_encoder import KEY, SOURCE, event
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -137,7 +137,7 @@ def test_spark_reads_the_note_of_a_checkpoint_that_the_other_writer_has_replaced
     for number in range(4, 7):
         small.write(writers.frame([("c", number, "a", f"{number:04d}")]), number)
     assert note.read_text() != before
-    files, place = _hadoop(session, str(note))
+    files, place = hadoop_path(session, str(note))
     assert bytes(files.open(place).readAllBytes()).decode() == note.read_text()
     spark.write(writers.frame([("c", 7, "a", "0007")]), 7)
     assert [key for (key,) in writers.content("id")] == [1, 1, 2, 3, 4, 5, 6, 7]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from cdckit.api.record import Offset, Record
 
@@ -76,6 +76,69 @@ class ImageColumns(NamedTuple):
     keys: Sequence[bytes]
     rows: Sequence[bytes]
     positions: Sequence[str] | None = None
+
+
+HASH_BYTES = 16
+"""The bytes of a hash of an image's key or row."""
+
+
+def key_prefix(topic: str) -> bytes:
+    """What stands before a key where it is hashed, so that two topics have no hashes in common."""
+    return topic.encode() + b"\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """How images are hashed by other processes; it can be pickled.
+
+    Attributes:
+        digest: the hash of a text, of `HASH_BYTES`.
+        wanted: the hashes of the keys whose images are wanted themselves.
+    """
+
+    digest: Callable[[bytes], bytes]
+    wanted: frozenset[bytes] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHashes:
+    """Images of one topic of which another process has told the hashes alone.
+
+    Attributes:
+        topic: where the rows' changes go.
+        keys: the hashes of the keys, behind `key_prefix`, one after another.
+        rows: the same of the rows.
+        gone: a byte for each, 1 where there is no such row any more; empty: all are there.
+        positions: as `Image.position`; None where they do not count.
+        wanted: the images of wanted keys, which are among these.
+        undecidable: why the topic cannot be compared; "": it can.
+        dropped: the source tables of which transforms left a row out.
+    """
+
+    topic: str
+    keys: bytes = b""
+    rows: bytes = b""
+    gone: bytes = b""
+    positions: Sequence[str] | None = None
+    wanted: Sequence[Image] = ()
+    undecidable: str = ""
+    dropped: Sequence[str] = ()
+
+
+class ImageMaker(Protocol):
+    """Makes images of records in another process; it can be pickled.
+
+    Attributes:
+        undecidable: which topics cannot be compared, as was found there, and why.
+    """
+
+    undecidable: dict[str, str]
+
+    def of(self, records: Sequence[Record]) -> Iterable[Image]:
+        """As `Images.of`."""
+
+    def columns_of(self, records: Sequence[Record]) -> Iterable[ImageColumns | Iterable[Image]]:
+        """As `Images.columns_of`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +256,22 @@ class Images(ABC):
             SinkError: it cannot be read.
         """
         yield from self.held(topics)
+
+    def hashes(self, topic: str) -> bool:
+        """Whether other processes read and hash what is held of a topic: then `hashed` is asked; known once shown."""
+        return False
+
+    def hashed(self, topics: Collection[str], hashing: Hashing) -> Iterator[ImageHashes]:
+        """The hashes of what `held` would give.
+
+        Raises:
+            SinkError: it cannot be read.
+        """
+        raise NotImplementedError
+
+    def maker(self) -> ImageMaker | None:
+        """What makes images of records in other processes, by what is shown by now; None: this process alone does."""
+        return None
 
     def until(self, barrier: Barrier) -> None:
         """Has `held` give what the sink held at a place, whatever has come since; asked where it `keeps` that."""

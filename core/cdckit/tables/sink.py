@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from cdckit.api.held import Images
 from cdckit.api.marks import RoutedMark
 from cdckit.api.record import Record
 from cdckit.api.sink import TableSink
@@ -21,6 +22,8 @@ from cdckit.tables.context import TableContext
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from cdckit.tables.workers import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,9 @@ class SparkTableSink(TableSink):
     follows_marks: bool = False
     """Whether its encoders take table marks; a sink that does not never hears of any."""
 
+    read_by_workers: bool = False
+    """Whether Spark's workers may read its tables for `cdc diff`."""
+
     @abstractmethod
     def encoder(self) -> RowEncoder:
         """A new encoder. Called in worker processes, where `open` is not."""
@@ -101,6 +107,18 @@ class SparkTableSink(TableSink):
                 again, without these.
             SinkError: a table cannot take it; the message names the table.
         """
+
+    def images_on_spark(self, workers: Workers, *, always: bool) -> Images:
+        """As `images`, of a sink that is `read_by_workers`.
+
+        Args:
+            workers: the workers, which need not be started.
+            always: whether they are to read all tables; else those that this process cannot read.
+
+        Raises:
+            ConfigError: its tables cannot be read back.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def close(self) -> None:

@@ -100,6 +100,26 @@ class Beside:
                 yield number, takewhile(lambda batch: not batch.records, source.read(split))
         self._at = point
 
+    def planned(self, parts: int) -> Sequence[Split]:
+        """The parts of all rows, about so many, for others to read; the log goes on from the point that was taken."""
+        source = self._opened
+        start = source.initial_offset()
+        self._at = source.latest_offset(start)
+        return source.plan(start, self._at, parts)
+
+    def marks(self, splits: Sequence[Split]) -> Iterator[TableMark]:
+        """The marks that tell of the tables, which come before all rows."""
+        for split in splits:
+            for batch in self._opened.read(split):
+                yield from batch.marks
+                if batch.records:
+                    return
+
+    @property
+    def pipeline(self) -> ResolvedPipeline:
+        """The pipeline with the options of this reading."""
+        return self._pipeline
+
     def _read(self, split: Split, brake: Brake) -> Iterator[Batch]:
         for batch in self._opened.read(split):
             yield batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import add, itemgetter
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from cdckit.api.held import Image, ImageColumns
+from cdckit.api.held import Hashing, Image, ImageColumns, ImageHashes, key_prefix
 from cdckit.engine.proof.hashing import SIZE, Hash
 from cdckit.errors import SinkError
 
@@ -69,6 +69,10 @@ class Entries:
         """The hash of a key."""
         return self._digest(self._topic(topic)[1] + key)
 
+    def hashing(self, wanted: Collection[bytes]) -> Hashing:
+        """How other processes hash, and the hashes of the keys whose images they are to give."""
+        return Hashing(self._digest, frozenset(wanted))
+
     def of(self, images: Iterable[Image]) -> Iterator[bytes]:
         """The entries of images.
 
@@ -96,11 +100,28 @@ class Entries:
         return self._block(images.topic, images.keys, images.rows)
 
     def _block(self, topic: str, keys: Sequence[bytes], rows: Sequence[bytes]) -> Block:
-        number, name = self._topic(topic)
-        block = numpy.empty((len(keys), PLAIN.size), numpy.uint8)
-        block[:, :SIZE] = _lines(map(self._digest, [name + key for key in keys]))
-        block[:, SIZE : 2 * SIZE] = _lines(map(self._digest, rows))
-        block[:, 2 * SIZE :] = numpy.frombuffer(KIND.pack(number, ROW), numpy.uint8)
+        hashed = b"".join(map(self._digest, rows))
+        name = self._topic(topic)[1]
+        return self.of_hashes(ImageHashes(topic, b"".join(map(self._digest, [name + key for key in keys])), hashed))
+
+    def of_hashes(self, images: ImageHashes) -> Block:
+        """The entries of images that another process has hashed.
+
+        Raises:
+            SinkError: a position is longer than any source writes it.
+        """
+        number = self._topic(images.topic)[0]
+        keys = _lines(images.keys)
+        block = numpy.empty((len(keys), self.width), numpy.uint8)
+        block[:, :SIZE], block[:, SIZE : 2 * SIZE] = keys, _lines(images.rows)
+        block[:, 2 * SIZE : PLAIN.size] = numpy.frombuffer(KIND.pack(number, ROW), numpy.uint8)
+        if images.gone:
+            gone = numpy.frombuffer(images.gone, numpy.bool_)
+            block[gone, SIZE : 2 * SIZE] = 0
+            block[gone, PLAIN.size - 1] = GONE
+        if self._positioned:
+            places = b"".join(map(_place, images.positions or ()))
+            block[:, PLAIN.size :] = numpy.frombuffer(places, numpy.uint8).reshape(-1, _LONGEST_POSITION)
         return block
 
     def _of_topic(self, topic: str, columns: Iterator[tuple[Any, ...]]) -> Iterable[bytes]:
@@ -142,11 +163,11 @@ class Entries:
         return _POSITIONED.iter_unpack(data)
 
     def _topic(self, topic: str) -> tuple[int, bytes]:
-        return self._topics.setdefault(topic, (len(self._topics), topic.encode() + b"\0"))
+        return self._topics.setdefault(topic, (len(self._topics), key_prefix(topic)))
 
 
-def _lines(hashes: Iterable[bytes]) -> Block:
-    return numpy.frombuffer(b"".join(hashes), numpy.uint8).reshape(-1, SIZE)
+def _lines(hashes: bytes) -> Block:
+    return numpy.frombuffer(hashes, numpy.uint8).reshape(-1, SIZE)
 
 
 def _place(position: str) -> bytes:

@@ -7,10 +7,11 @@ import secrets
 from collections.abc import Callable
 from typing import Literal
 
+from cdckit.api.held import HASH_BYTES
 from cdckit.errors import ConfigError
 
 HashName = Literal["xxh3", "blake2b"]
-SIZE = 16
+SIZE = HASH_BYTES
 """The bytes of a hash."""
 
 Hash = Callable[[bytes], bytes]
@@ -23,7 +24,7 @@ def hash_of(name: HashName) -> Hash:
         ConfigError: the package that it needs is missing.
     """
     if name == "blake2b":
-        return _keyed(secrets.token_bytes(32))
+        return _Keyed(secrets.token_bytes(32))
     try:
         import xxhash  # noqa: PLC0415 - the extra need not be there
     except ImportError as error:
@@ -35,12 +36,17 @@ def hash_of(name: HashName) -> Hash:
     return digest
 
 
-def _keyed(key: bytes) -> Hash:
-    started = hashlib.blake2b(key=key, digest_size=SIZE)
+class _Keyed:
+    """BLAKE2b with a key; other processes get the key."""
 
-    def digest(data: bytes) -> bytes:
-        one = started.copy()
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._started = hashlib.blake2b(key=key, digest_size=SIZE)
+
+    def __call__(self, data: bytes) -> bytes:
+        one = self._started.copy()
         one.update(data)
         return one.digest()
 
-    return digest
+    def __reduce__(self) -> tuple[type[_Keyed], tuple[bytes]]:
+        return _Keyed, (self._key,)

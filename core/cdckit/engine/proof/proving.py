@@ -27,6 +27,7 @@ from cdckit.engine.proof.beside import Beside
 from cdckit.engine.proof.canonical import OfRow
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.hashing import HashName, hash_of
+from cdckit.engine.proof.in_workers import InWorkers, SparkUse
 from cdckit.engine.proof.kept_rows import KeptRows
 from cdckit.engine.proof.load import FREE, MaxLoad
 from cdckit.engine.proof.messages import MessageImages
@@ -55,6 +56,7 @@ class Wishes:
         hash: the hash.
         wait_seconds: how long the pipeline may take to come up to the source.
         load: how much of the source it may take.
+        spark: whether Spark's workers read, of a pipeline that has some.
         kept: the folder of what was read of the rows, by an earlier process perhaps; None: it is not kept.
     """
 
@@ -62,6 +64,7 @@ class Wishes:
     hash: HashName = "xxh3"
     wait_seconds: float = 60.0
     load: MaxLoad = FREE
+    spark: SparkUse = "needed"
     kept: Path | None = None
 
 
@@ -94,6 +97,7 @@ class Proof:
         self._digest = digest
         self._begun = time.monotonic()
         self._of_messages = False
+        self._in_workers = InWorkers(pipeline, wishes.spark, wishes.load, stopping, tell)
 
     def tables(self) -> list[TableProof]:
         """What is found, table by table.
@@ -124,11 +128,12 @@ class Proof:
     def _images(self, encoder: Encoder) -> Images:
         sink = make_sink(self._pipeline)
         self._of_messages = isinstance(sink, Sink)
+        self._in_workers.require(sink)
         if isinstance(sink, Sink):
             context = sink_context(self._pipeline.name, encoder.serializer)
             keeps = sink.tells_ends or (sink.keeps_all and self._pipeline.position_header)
             return MessageImages(encoder.serializer, sink, context, self._told, keeps=keeps)
-        images = sink.images()
+        images = self._in_workers.images(sink)
         for topic, table in self._known.items():
             tell(images, topic, table)
         return images
@@ -204,13 +209,13 @@ class Proof:
     ) -> Found:  # fmt: skip
         """One round."""
         parts = (beside, encoder.chain, images, self._plain, placed, keys, at, self._stopping, self._barrier, kept)
-        return Round(*parts).run(self.awaits)
+        return Round(*parts, self._in_workers.readers()).run(self.awaits)
 
     @property
     def kept(self) -> KeptRows | None:
         """What is kept of the rows."""
         folder, tables = self._wishes.kept, self._wishes.tables
-        return None if folder is None else KeptRows(folder, self._pipeline, tables)
+        return None if folder is None or self._wishes.spark == "always" else KeptRows(folder, self._pipeline, tables)
 
     def told(self, what: str) -> None:
         """Says what is being done."""

@@ -1,6 +1,7 @@
 """A proof that goes on where it was killed: table by table, each kept in the pipeline's folder once it is decided.
 
-Of the table in hand the parts that were read are kept; with a hash whose key is new each time, nothing can be.
+Of the table in hand the parts that were read are kept; with a hash whose key is new each time, nothing can be,
+and of what Spark's workers read nothing is.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _proved(
     pipeline: ResolvedPipeline, wishes: Wishes, stopping: Callable[[], bool], tell: Callable[[str], None]
 ) -> list[TableProof]:
     """What is found of one group; where an earlier process was killed in it, with the parts that it has read."""
-    if wishes.hash != "xxh3":
+    if wishes.hash != "xxh3" or wishes.spark == "always":
         return Proof(pipeline, wishes, stopping, tell).tables()
     folder = pipeline.folder / _ROWS / hashlib.sha256("\0".join(wishes.tables).encode()).hexdigest()[:16]
     wishes, goes_on = replace(wishes, kept=folder), (folder / "parts.json").exists()

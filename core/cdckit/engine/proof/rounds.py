@@ -11,26 +11,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cdckit.api.held import Barrier, Image, Images, Shown
+from cdckit.api.held import Barrier, Image, ImageHashes, Images, Shown
 from cdckit.api.marks import MarkKind, TableMark
 from cdckit.api.record import Batch, Offset, Record
-from cdckit.api.struct import Struct
-from cdckit.connector.envelope import is_envelope
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.proof.beside import Beside, position_text
 from cdckit.engine.proof.comparing import Folded, Mismatch, fold, fold_placed, mismatches, rows_of_equal, versions
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.kept_rows import KeptRows
 from cdckit.engine.proof.routes import Route, route_of
+from cdckit.engine.proof.snapshot_records import dropped_of, tells_a_row
 from cdckit.engine.proof.spill import BUCKETS, Spill
 from cdckit.errors import StoppedError
+
+if TYPE_CHECKING:
+    from cdckit.engine.proof.source_readers import SourceReaders
 
 MOST_KEYS = 100_000
 """Of so many differing keys of a topic a round keeps the hashes; beyond that they are counted."""
@@ -91,6 +94,7 @@ class Round:
         asks: asks the pipeline for a place at which both sides can be read, and where some topics end there; None: it
             tells none.
         kept: takes what was read of the rows, and may have it from an earlier process; None: nobody does.
+        readers: Spark's workers, which read the source's rows; None: this process does.
     """
 
     def __init__(
@@ -105,7 +109,9 @@ class Round:
         stopping: Callable[[], bool],
         asks: Callable[[Collection[str]], Barrier | None],
         kept: KeptRows | None = None,
+        readers: SourceReaders | None = None,
     ) -> None:
+        self._readers = readers
         self._asks = asks
         self._beside = beside
         self._chain = chain
@@ -160,6 +166,9 @@ class Round:
     # -- the source
 
     def _read_rows(self) -> None:
+        if self._readers is not None:
+            self._read_by(self._readers)
+            return
         kept, found = self._begun, self._found
         if kept is not None:
             found.dropped, undecidable = kept.restore(self._base, self._plain)
@@ -170,6 +179,15 @@ class Round:
             if kept is not None:
                 marked = len(found.routes) > known
                 kept.ended(number, self._base, self._plain, found.dropped, self._images.undecidable, marked=marked)
+
+    def _read_by(self, readers: SourceReaders) -> None:
+        """Has the rows read by workers, which are told first what is shown of each table."""
+        splits = self._beside.planned(readers.splits)
+        for mark in self._beside.marks(splits):
+            self._mark(mark)
+        tables, hashing = frozenset(self._found.routes), self._plain.hashing(self._wanted)
+        for hashes in readers.read(self._beside.pipeline, splits, self._images, hashing, tables):
+            self._take_hashes(hashes, self._base, self._plain, self._found.source)
 
     def _take_all(self, batches: Iterable[Batch], spill: Spill, kept: dict[bytes, Image] | None) -> None:
         """Takes some batches together, as columns have a price of their own, which many rows share."""
@@ -189,7 +207,7 @@ class Round:
     def _telling_rows(self, records: Sequence[Record]) -> Sequence[Record]:
         """Those that are no heartbeats, nor of transactions, which have topics of their own."""
         topics = self._of_rows
-        telling = [record for record in records if record.topic in topics or _tells_a_row(record)]
+        telling = [record for record in records if record.topic in topics or tells_a_row(record)]
         if telling and telling[-1].value is not None:
             topics.add(telling[-1].topic)
         return telling
@@ -225,26 +243,37 @@ class Round:
     def _through(self, records: Sequence[Record]) -> Sequence[Record]:
         made = self._chain.apply(records)
         if len(made) < len(records):
-            self._find_dropped(records)
+            self._found.dropped.update(dropped_of(records, self._chain))
         return made
-
-    def _find_dropped(self, records: Iterable[Record]) -> None:
-        for record in records:
-            value = record.value
-            if isinstance(value, Struct) and not self._chain.apply([record]):
-                self._found.dropped.add(_table_of(value))
 
     # -- the sink
 
     def _read_sink(self) -> None:
+        elsewhere = [topic for topic in self._topics() if self._images.hashes(topic)]
+        if elsewhere:
+            for hashes in self._images.hashed(elsewhere, self._plain.hashing(self._wanted)):
+                self._take_hashes(hashes, self._held, self._placed, self._found.sink, newest=self._images.by_position)
+        here = [topic for topic in self._topics() if topic not in elsewhere]
         if not self._wanted:
-            for part in self._images.held_columns(self._topics()):
+            for part in self._images.held_columns(here):
                 self._go_on()
                 self._held.add(self._placed.of_columns(part))
             return
-        for images in self._images.held(self._topics()):
+        for images in self._images.held(here):
             self._go_on()
             self._held.add(self._placed.of(self._kept(images, self._found.sink, newest=self._images.by_position)))
+
+    def _take_hashes(
+        self, hashes: ImageHashes, spill: Spill, entries: Entries, kept: dict[bytes, Image], *, newest: bool = False
+    ) -> None:
+        """Takes what another process has read of either side."""
+        self._go_on()
+        if hashes.undecidable:
+            self._images.undecidable[hashes.topic] = hashes.undecidable
+        self._found.dropped.update(hashes.dropped)
+        if hashes.keys:
+            spill.add(entries.of_hashes(hashes))
+        deque(self._kept(hashes.wanted, kept, newest=newest), maxlen=0)
 
     def _topics(self) -> list[str]:
         routes = self._found.routes.values()
@@ -310,14 +339,3 @@ def routes_of(beside: Beside, chain: TransformChain) -> Mapping[str, Route]:
         if batch.records:
             break
     return found
-
-
-def _tells_a_row(record: Record) -> bool:
-    value = record.value
-    return value is None or (isinstance(value, Struct) and is_envelope(value.schema))
-
-
-def _table_of(value: Struct) -> str:
-    source = value["source"]
-    name = source.get("table") or source.get("collection")
-    return f"{source.get('db')}.{name}"

@@ -115,7 +115,7 @@ class LakeImages(TableImages):
                 for at, name in enumerate(self._columns[topic])
                 if name in absent
             ]
-            images = self._images(topic, rows, gone, rows.column(POSITION).to_pylist())
+            images = self.images(topic, rows, gone, rows.column(POSITION).to_pylist())
             for number, image in enumerate(images):
                 found[image.key] = _Waiting(image, tuple(at for at, flags in kept if flags[number]))
         return found
