@@ -62,6 +62,7 @@ class LakeSink(SparkTableSink):
     """Keeps a changelog or a mirror of every table."""
 
     follows_marks = True
+    read_by_workers = True
 
     def __init__(self, config: LakeConfig) -> None:
         self.config = config

@@ -56,6 +56,10 @@ _AGAIN_SECONDS = 2.0
     "--resume", is_flag=True,
     help="Compare table by table, and keep what is decided: one that was killed goes on with this.",
 )  # fmt: skip
+@click.option(
+    "--on-spark", is_flag=True,
+    help="Have Spark's workers read and hash the rows of both sides, where Spark runs the pipeline: for large tables.",
+)  # fmt: skip
 @click.option("--ledger", is_flag=True, help="Compare the sink with the pipeline's ledger, without the source.")
 @click.option("--hash", "name", type=click.Choice(["xxh3", "blake2b"]), default="xxh3", show_default=True)
 def diff(
@@ -67,6 +71,7 @@ def diff(
     max_load: str,
     repair: bool,
     resume: bool,
+    on_spark: bool,
     ledger: bool,
     name: HashName,
 ) -> int:
@@ -77,7 +82,10 @@ def diff(
     with StopSignal() as stopping:
         pipeline = load(chosen)
         spare_collections()
-        wishes = Wishes(tables, name, wait, MaxLoad.parsed(max_load) if max_load else FREE)
+        load_wished = MaxLoad.parsed(max_load) if max_load else FREE
+        wishes = Wishes(tables, name, wait, load_wished, "always" if on_spark else "needed")
+        if ledger and on_spark:
+            raise ConfigError("--ledger: it is this process that reads the tables: leave --on-spark away")
         try:
             if ledger:
                 found = _by_ledger(pipeline, tables, stopping)
