@@ -22,7 +22,8 @@ from cdckit.tables.definitions import Fitting
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.lake.rows import Held, Part, TableRows
 from cdckit.tables.layout import Layout
-from cdckit.tables.sink import Packet, rows_of
+from cdckit.tables.sink import Packet
+from cdckit.tables.streams import rows_of
 
 _ROW_BYTES = 40
 """Of the log."""
@@ -71,7 +72,7 @@ def _unpacked(packets: list[Packet]) -> int:
     parts: dict[str, list[Part]] = defaultdict(list)
     for packet in packets:
         parts[packet.topic] += [
-            Part(packet.position, layouts[packet.layout], Held(rows)) for rows in rows_of(packet.data)
+            Part(packet.position, layouts[packet.layout], Held.of(rows)) for rows in rows_of(packet.data)
         ]
     columns = dict(next(iter(layouts.values())).columns)
     return sum(batch.num_rows for some in parts.values() for batch in TableRows(some).typed(columns, Fitting()))

@@ -17,7 +17,7 @@ def cdckit_sinks() -> Sequence[Registration]:
             config="cdckit_delta.config:DeltaConfig",
             summary="keeps Delta tables without Spark: every change, or a mirror of the source's tables",
             extra="delta",
-            requires=("deltalake", "pyarrow"),
+            requires=("arro3", "deltalake", "pyarrow"),
             on_spark="cdckit_delta.sink:DeltaOnSpark",
         )
     ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cdckit import Finding, Images
+from cdckit.tables.allocators import load_arrow
 from cdckit.tables.delta.passing import ERRORS, passes, reason, refuses_rows
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.lake.faults import Faults
-from cdckit.tables.lake.images import LakeImages
 from cdckit.tables.lake.on_spark import LakeOnSpark
 from cdckit.tables.lake.sink import LakeSink
 from cdckit_delta.checks import check_place
@@ -34,6 +34,9 @@ class DeltaSink(LakeSink):
 
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""
+        load_arrow()
+        from cdckit.tables.lake.images import LakeImages  # noqa: PLC0415 - who only writes needs no pyarrow
+
         return LakeImages(self._options, self._target, self.faults)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pyarrow as pa
@@ -14,9 +15,11 @@ from pyiceberg.table import Transaction
 from pyiceberg.table.update.snapshot import _OverwriteFiles
 
 from cdckit.tables.fitted_rows import fitted
-from cdckit.tables.lake.target import Rows
 from cdckit_iceberg.sorting import in_order
 from cdckit_iceberg.version import arrow_schema_of
+
+if TYPE_CHECKING:
+    from arro3.core.types import ArrowStreamExportable
 
 PORTION_BYTES = 128 << 20
 """So many bytes of rows, as Arrow has them, become a file; smaller ones where the table's properties say so."""
@@ -62,14 +65,14 @@ class FileWriter:
             snapshot.append_data_file(file)
 
     def _files(self, portion: Sequence[pa.RecordBatch]) -> Iterator[DataFile]:
-        rows = [fitted(batch, self._schema, {}, frozenset()) for batch in portion]
+        rows = [pa.record_batch(fitted(batch, self._schema, {}, frozenset())) for batch in portion]
         table = in_order(pa.Table.from_batches(rows, self._schema), self._metadata)
         yield from _dataframe_to_data_files(self._metadata, table, self._io, self._id, self._numbers)
 
 
-def batches_of(rows: Rows) -> Iterable[pa.RecordBatch]:
+def batches_of(rows: ArrowStreamExportable) -> Iterable[pa.RecordBatch]:
     """Rows of a table, or those that are read one after the other."""
-    found: Iterable[pa.RecordBatch] = rows.to_batches() if isinstance(rows, pa.Table) else rows
+    found: Iterable[pa.RecordBatch] = pa.RecordBatchReader.from_stream(rows)
     return found
 
 

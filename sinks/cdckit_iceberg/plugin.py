@@ -17,7 +17,7 @@ def cdckit_sinks() -> Sequence[Registration]:
             config="cdckit_iceberg.config:IcebergConfig",
             summary="keeps Iceberg tables without Spark: every change, or a mirror of the source's tables",
             extra="iceberg",
-            requires=("pyiceberg", "pyarrow"),
+            requires=("arro3", "pyiceberg", "pyarrow"),
             on_spark="cdckit_iceberg.sink:IcebergOnSpark",
         )
     ]

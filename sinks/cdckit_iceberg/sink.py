@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import cdckit.tables.pyarrow_loaded  # noqa: F401 - before others load it
 from cdckit import Finding, Images
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.images import LakeImages

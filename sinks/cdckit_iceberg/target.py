@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,8 +17,10 @@ from pyiceberg.table.refs import MAIN_BRANCH
 
 from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.destinations import table_name
-from cdckit.tables.lake.arrow_types import arrow_schema, commented, type_text
+from cdckit.tables.lake.arrow_types import arrow_schema, commented
+from cdckit.tables.lake.pyarrow_rows import schema_of
 from cdckit.tables.lake.rewriting import Rewriting
+from cdckit.tables.lake.rewritten import rewritten
 from cdckit.tables.lake.target import OURS, PLACE, LakeTarget, Merge, Rows
 from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
@@ -31,8 +33,11 @@ from cdckit_iceberg.files import FileWriter, batches_of
 from cdckit_iceberg.maintenance import compact, expire
 from cdckit_iceberg.partitions import partition_spec, unused
 from cdckit_iceberg.sorting import sort_order
-from cdckit_iceberg.types import comment_of, iceberg_schema
+from cdckit_iceberg.types import comment_of, iceberg_schema, type_text
 from cdckit_iceberg.version import APPLICATION, BATCH, IcebergVersion, arrow_schema_of, last_before
+
+if TYPE_CHECKING:
+    from arro3.core.types import ArrowStreamExportable
 
 log = logging.getLogger("cdckit.tables")
 
@@ -137,14 +142,15 @@ class IcebergTarget(LakeTarget):
 
     def columns(self) -> Columns:
         """The table's columns; none where there is no table yet."""
-        return {column.name: type_text(column.type) for column in self._columns()} if self.exists() else {}
+        fields = self.table.schema().fields if self.exists() else ()
+        return {field.name: type_text(field.field_type) for field in fields}
 
     def _columns(self) -> pa.Schema:
         return arrow_schema_of(self.table.metadata)
 
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments."""
-        schema = iceberg_schema(commented(arrow_schema(columns), self._catalog.docs(comments)))
+        schema = iceberg_schema(pa.schema(commented(arrow_schema(columns), self._catalog.docs(comments))))
         terms = self._catalog.config.terms
         spec = partition_spec(schema, terms)
         properties = {f"{OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()}
@@ -181,7 +187,7 @@ class IcebergTarget(LakeTarget):
         made = Rewriting(self.columns())
         for step in steps:
             made.take(step)
-        wanted = arrow_schema(made.columns)
+        wanted = schema_of(made.columns)
         docs = self._catalog.docs({name: text for name, text in made.comments.items() if name})
         columns = altering.Columns.of(made, wanted, self.table.schema(), docs)
         filled = set(wanted.names) - set(columns.kept.values()) - set(made.added)
@@ -191,7 +197,7 @@ class IcebergTarget(LakeTarget):
             if columns.changes(self.table.schema()):
                 columns.take(change, self, beside=self._beside())
             if filled and before.has_rows:
-                rows = (made.rows(batch, wanted) for batch in before.scan(before.schema().names))
+                rows = (rewritten(made, batch, wanted) for batch in before.scan(before.schema().names))
                 self._overwrite(change, rows, {})
             _set(change, {DUE: "[]"})
             if "" in made.comments:
@@ -223,7 +229,7 @@ class IcebergTarget(LakeTarget):
         for batch in now.rows(tasks, tuple(self._columns().names)):
             yield batch.filter(pc.is_null(batch.column(END)))
 
-    def append(self, rows: Rows, batch: BatchId) -> None:
+    def append(self, rows: ArrowStreamExportable, batch: BatchId) -> None:
         """Adds rows in one snapshot that carries the batch's number."""
 
         def change(change: Transaction) -> None:
@@ -239,7 +245,7 @@ class IcebergTarget(LakeTarget):
     def replace(self, rows: Rows, batch: BatchId) -> None:
         """Puts rows, and their columns, in the place of all others, in one commit."""
         told = {column.name: comment_of(column) for column in rows.schema}
-        wanted = commented(rows.schema, self._catalog.docs(told))
+        wanted = pa.schema(commented(rows.schema, self._catalog.docs(told)))
 
         def change(change: Transaction) -> None:
             columns = altering.Columns.replaced(wanted, self.table.schema())

@@ -118,6 +118,39 @@ def arrow_type(kind: IcebergType) -> pa.DataType:
     raise ValueError(f"columns of type {kind} are not written")
 
 
+_NAMES: dict[IcebergType, str] = {
+    IntegerType(): "int",
+    LongType(): "bigint",
+    FloatType(): "float",
+    DoubleType(): "double",
+    BooleanType(): "boolean",
+    StringType(): "string",
+    BinaryType(): "binary",
+    DateType(): "date",
+    TimestampType(): "timestamp_ntz",
+    TimestamptzType(): "timestamp",
+}
+
+
+def type_text(kind: IcebergType) -> str:
+    """The text of the kit's layouts that names a type.
+
+    Raises:
+        ValueError: no column that is written here has it.
+    """
+    if isinstance(kind, DecimalType):
+        return f"decimal({kind.precision},{kind.scale})"
+    if isinstance(kind, MapType):
+        return f"map<{type_text(kind.key_type)},{type_text(kind.value_type)}>"
+    if isinstance(kind, StructType):
+        return f"struct<{','.join(f'{member.name}:{type_text(member.field_type)}' for member in kind.fields)}>"
+    if isinstance(kind, ListType):
+        return f"array<{type_text(kind.element_type)}>"
+    if kind in _NAMES:
+        return _NAMES[kind]
+    raise ValueError(f"columns of type {kind} are not written")
+
+
 def promotes(before: IcebergType, now: IcebergType) -> bool:
     """Whether a column gets a type without its files being written anew."""
     if before == now or (before, now) in ((IntegerType(), LongType()), (FloatType(), DoubleType())):

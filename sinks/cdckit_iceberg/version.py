@@ -53,7 +53,7 @@ class IcebergVersion(Version):
     def schema(self) -> pa.Schema:
         """Its columns as Arrow has them, with their comments."""
         fields = self._scan(("*",)).projection().fields
-        return commented(arrow_columns(fields), {field.name: field.doc or "" for field in fields})
+        return pa.schema(commented(arrow_columns(fields), {field.name: field.doc or "" for field in fields}))
 
     def scan(self, names: Iterable[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of its rows, a file at a time."""
@@ -71,7 +71,7 @@ class IcebergVersion(Version):
         wanted = pa.schema([whole.field(name) for name in names])
         for task in tasks:
             for batch in reader.to_record_batches([task]):
-                yield fitted(batch, wanted, {}, frozenset())
+                yield pa.record_batch(fitted(batch, wanted, {}, frozenset()))
 
     def _scan(self, names: tuple[str, ...]) -> DataScan:
         return DataScan(self._metadata, self._io, selected_fields=names, snapshot_id=self._snapshot_id)

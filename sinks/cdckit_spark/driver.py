@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from arro3.core import Table as Rows
 from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 
@@ -70,7 +71,7 @@ class DriverWriter:
 
         def write(target: DeltaTarget) -> None:
             batches = light_rows.TableRows(rows.held or ()).typed(table.columns, table.fitting)
-            target.append(pa.Table.from_batches(list(batches), arrow_schema(table.columns)), batch)
+            target.append(Rows.from_batches(list(batches), schema=arrow_schema(table.columns)), batch)
 
         return self._written(table, rows, batch, write)
 
@@ -121,13 +122,13 @@ def _within(parts: Iterable[Part], segment: Segment) -> Iterator[Part]:
         yield from parts
         return
     for part in parts:
-        for rows in part.batches:
+        for rows in map(pa.record_batch, part.batches):
             positions = rows.column(POSITION)
             here = pc.greater(positions, segment.after)
             if segment.until is not None:
                 here = pc.and_(here, pc.less_equal(positions, segment.until))
             if (left := rows.filter(here)).num_rows:
-                yield replace(part, batches=Held(left))
+                yield replace(part, batches=Held.of(left))
 
 
 def driver_writer(session: SparkSession, config: LakeConfig) -> DriverWriter | None:

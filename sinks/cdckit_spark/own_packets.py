@@ -15,7 +15,8 @@ from cdckit.tables.marks import Mark
 from cdckit.tables.own_columns import OP, POSITION, TIME
 from cdckit.tables.packets import table_packets
 from cdckit.tables.shapes import FACT_COLUMNS
-from cdckit.tables.sink import Packet, arrow_stream
+from cdckit.tables.sink import Packet
+from cdckit.tables.streams import arrow_stream
 
 _PLACE = (PLACE, "string")
 

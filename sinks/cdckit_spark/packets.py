@@ -16,7 +16,7 @@ from cdckit import LANE_END
 from cdckit.tables.lake.rows import Held, Part
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
-from cdckit.tables.sink import rows_of
+from cdckit.tables.streams import rows_of
 from cdckit_spark.rows import Heading, TableRows
 
 

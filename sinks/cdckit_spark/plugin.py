@@ -17,6 +17,6 @@ def cdckit_sinks() -> Sequence[Registration]:
             config="cdckit_spark.config:LakeConfig",
             summary="keeps Delta or parquet tables through Spark: every change, or a mirror of the source's tables",
             extra="spark",
-            requires=("pyspark", "pyarrow", "deltalake"),
+            requires=("pyspark", "arro3", "pyarrow", "deltalake"),
         )
     ]

@@ -18,11 +18,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, functions as f
 
 from cdckit import ConfigError, Hashing, ImageHashes, SinkError
+from cdckit.tables.arrow_compute import pyarrow_type
 from cdckit.tables.emptied import Place
 from cdckit.tables.hashed_images import COLUMNS, unpacked
 from cdckit.tables.lake.arrow_types import arrow_type
 from cdckit.tables.layout import POSITION
-from cdckit.tables.sink import arrow_stream, rows_of
+from cdckit.tables.streams import arrow_stream, rows_of
 from cdckit.tables.target import quoted
 from cdckit.tables.workers import Workers
 from cdckit_spark.commits import NOT_THERE, notes_of, version_before
@@ -165,7 +166,7 @@ def _schema_of(frame: DataFrame) -> pa.Schema:
     columns = []
     for column in frame.schema:
         with suppress(ValueError):
-            columns.append((column.name, arrow_type(column.dataType.simpleString())))
+            columns.append((column.name, pyarrow_type(arrow_type(column.dataType.simpleString()))))
     return pa.schema(columns)
 
 

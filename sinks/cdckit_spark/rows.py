@@ -18,7 +18,8 @@ from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.lake.rows import Held, Part
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
-from cdckit.tables.sink import Packet, rows_of
+from cdckit.tables.sink import Packet
+from cdckit.tables.streams import rows_of
 from cdckit.tables.target import Columns, quoted
 from cdckit.tables.types import column_type
 from cdckit_spark.release import arrow_schema
@@ -141,7 +142,8 @@ class TableRows:
                         given, moved = fits.missing(position.as_py(), head), fits.moved(position.as_py(), head)
                     for rows in rows_of(data.as_py()):
                         wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
-                        yield fitted(moved_to(wide, moved) if moved else wide, wanted, given, fits.tolerant)
+                        there = moved_to(wide, moved) if moved else wide
+                        yield pa.record_batch(fitted(there, wanted, given, fits.tolerant))
 
         return self._own.mapInArrow(unpacked, ddl)
 
@@ -178,7 +180,7 @@ def _heading(packet: Packet) -> Heading:
 
 def _parts(packet: Packet) -> Iterator[Part]:
     layout = Layout.loads(packet.layout)
-    return (Part(packet.position, layout, Held(rows)) for rows in rows_of(packet.data))
+    return (Part(packet.position, layout, Held.of(rows)) for rows in rows_of(packet.data))
 
 
 def _widened(head: Heading, columns: Sequence[DeclaredColumn]) -> Heading:

@@ -14,6 +14,7 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+import cdckit.tables.pyarrow_loaded  # noqa: F401 - before others load it
 from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, RowsRefusedError, SinkError
 from cdckit.tables.comments import ToldComments
 from cdckit.tables.context import TableContext

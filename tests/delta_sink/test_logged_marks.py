@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from cdckit.api.marks import DefinitionChange, MarkKind
@@ -31,7 +32,7 @@ def told(
     behavior, accepted = asked.get("behavior", Behavior()), frozenset(asked.get("accepted", ()))
     target, awaited = DeltaTarget("lake", {}, "t"), frozenset(asked.get("awaited", ()))
     found = logged(marks, heads, behavior, accepted, awaited, target, existed=existed)
-    return [row for group in found.rows for row in group.batch()[1].to_pylist()]
+    return [row for group in found.rows for row in pa.record_batch(group.batch()[1]).to_pylist()]
 
 
 @pytest.mark.parametrize("kind", ["snapshot_begin", "truncate", "drop", "create"])

@@ -72,7 +72,7 @@ def _rows() -> Any:
 
 
 def _batch(number: int) -> Any:
-    from cdckit.tables.delta.merging import committed_as
+    from cdckit.tables.delta.commits import committed_as
     from cdckit.tables.target import BatchId
 
     return committed_as(BatchId("p/g", number))

@@ -16,7 +16,8 @@ from cdckit.logical import POINT
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.groups import Mode
 from cdckit.tables.layout import Layout
-from cdckit.tables.sink import Packet, rows_of
+from cdckit.tables.sink import Packet
+from cdckit.tables.streams import rows_of
 
 KEY = struct_schema("Key", {"id": INT32})
 ROW = struct_schema("Value", {"id": INT32, "name": OPTIONAL_STRING}, optional=True)

@@ -1,4 +1,4 @@
-"""How much memory Arrow and delta-rs keep that they no longer use, in a process whose sink keeps tables.
+"""How much memory pyarrow and delta-rs keep that they no longer use, in a process whose sink keeps tables.
 
 Each brings an allocator of its own, which reads an environment variable once: Arrow's when it is first asked for memory
 (https://arrow.apache.org/docs/cpp/env_vars.html), that of delta-rs, jemalloc, when the library is loaded
@@ -19,7 +19,11 @@ What it does not use goes back to the system within a second; at once, a merge w
 
 
 def load_arrow() -> None:
-    """Loads Arrow, if it is not loaded yet, to take memory from the system's allocator."""
+    """Loads pyarrow, if it is not loaded yet, to take memory from the system's allocator.
+
+    With what it imports it takes as much memory as all the rest of a process that keeps changelogs, which do without:
+    what works by pyarrow is imported where it is needed, behind a call of this.
+    """
     with _set(*ARROW):
         import pyarrow as pa  # noqa: PLC0415 - what it reads is to be there
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-import pyarrow as pa
+from arro3.core import RecordBatch
 
 from cdckit.api.schema import OPTIONAL_STRING, Schema
 from cdckit.api.struct import Struct
+from cdckit.tables.arrays import STRING, array, batch_of
 from cdckit.tables.extended_json import DeclaredType, declared_type
 from cdckit.tables.layout import ABSENT
 from cdckit.tables.types import ColumnType, column_type
+
+if TYPE_CHECKING:
+    from arro3.core.types import ArrowArrayExportable
 
 DOCUMENT = "document"
 """The column of a whole document."""
@@ -133,18 +137,19 @@ class DocumentRows:
         return [column.value_in(document) for column in self._declared]
 
 
-def with_columns(rows: pa.RecordBatch, columns: Sequence[DeclaredColumn]) -> pa.RecordBatch:
+def with_columns(rows: ArrowArrayExportable, columns: Sequence[DeclaredColumn]) -> RecordBatch:
     """Rows of documents with more columns, read out of them; a value of another type is null there."""
-    documents = [None if text is None else parsed(text) for text in rows.column(DOCUMENT).to_pylist()]
-    arrays = dict(zip(rows.schema.names, rows.columns, strict=True))
+    batch = RecordBatch.from_arrow(rows)
+    documents = [None if text is None else parsed(text) for text in batch.column(DOCUMENT).to_pylist()]
+    arrays = dict(zip(batch.column_names, batch.columns, strict=True))
     for column in columns:
         values = [_fitting(column, document) for document in documents]
         arrays[column.name] = column_type(column.type.schema).column(values)
     if ABSENT in arrays:
         names = ",".join(column.name for column in columns)
         absent = arrays[ABSENT].to_pylist()
-        arrays[ABSENT] = pa.array([one and f"{one}{names}," for one in absent], pa.string())
-    return pa.RecordBatch.from_pydict(arrays)
+        arrays[ABSENT] = array([one and f"{one}{names}," for one in absent], STRING)
+    return batch_of(arrays)
 
 
 def _fitting(column: DeclaredColumn, document: Any) -> Any:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from arro3.core import Array, RecordBatch
 
 from cdckit.api.record import UNAVAILABLE_HEADER, Datum, Header, Record
 from cdckit.api.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
 from cdckit.api.struct import Struct
 from cdckit.connector.envelope import OLD_KEY as OLD_KEY_HEADER
+from cdckit.tables.arrays import BINARY, INSTANT, STRING, Values, array, batch_of, microseconds, nulls
 from cdckit.tables.layout import ABSENT, END, FROM, OLD_KEY, OP, POSITION, TO, Comments, Kind, Layout
 from cdckit.tables.shapes import FACT_COLUMNS, Facts
-from cdckit.tables.sink import Packet, arrow_stream
+from cdckit.tables.sink import Packet
 from cdckit.tables.types import ColumnType, column_type, text_of
 
 Mode = Literal["changelog", "mirror", "history"]
@@ -26,7 +26,6 @@ _FACT_TYPES = tuple(
     for name, ddl in FACT_COLUMNS
 )
 _AS_TUPLE = attrgetter(*Facts.__slots__)
-_INSTANT = pa.timestamp("us", tz="UTC")
 _VALIDITY = [(FROM, "timestamp"), (TO, "timestamp"), (END, "string")]
 
 
@@ -104,22 +103,24 @@ class Group:
 
     def packet(self) -> Packet:
         """All rows as one packet."""
+        from cdckit.tables.streams import arrow_stream  # noqa: PLC0415 - it loads pyarrow, which Spark needs
+
         layout, rows = self.batch()
         return Packet(self.topic, layout.dumps(), self.position, len(self.rows), arrow_stream(rows))
 
-    def batch(self) -> tuple[Layout, pa.RecordBatch]:
+    def batch(self) -> tuple[Layout, RecordBatch]:
         """All rows, column by column, and what they have in common."""
-        columns = zip(*self.rows, strict=True) if self.columns else ()
+        columns: list[Values] = list(zip(*self.rows, strict=True)) if self.columns else []
         arrays = {name: kind.column(values) for (name, kind), values in zip(self.columns, columns, strict=True)}
         if self.mode == "changelog":
             self._add_facts(arrays)
         else:
             arrays |= self._marks()
-        arrays[POSITION] = pa.array(self.positions, pa.string())
+        arrays[POSITION] = array(self.positions, STRING)
         if self.mode == "history":
             arrays |= self._validity()
-        unavailable = tuple(self._unavailable(arrays)) if self.mode != "changelog" else ()
-        return self.layout(unavailable), pa.RecordBatch.from_pydict(arrays)
+        unavailable = tuple(self._unavailable(columns)) if self.mode != "changelog" else ()
+        return self.layout(unavailable), batch_of(arrays)
 
     def layout(self, unavailable: tuple[str, ...] = ()) -> Layout:
         """What all rows have in common, of which these columns may lack values."""
@@ -146,22 +147,22 @@ class Group:
         if self.mode == "history":
             yield from _VALIDITY
 
-    def _validity(self) -> dict[str, pa.Array]:
+    def _validity(self) -> dict[str, Array]:
         """From when on a version is valid; its end is not known yet."""
         made = (facts.source_ts_ms for facts in self.facts)
-        begun = pa.array([None if ms is None else ms * 1000 for ms in made], pa.int64())
+        begun = microseconds([None if ms is None else ms * 1000 for ms in made], INSTANT)
         count = len(self.rows)
-        return {FROM: begun.cast(_INSTANT), TO: pa.nulls(count, _INSTANT), END: pa.nulls(count, pa.string())}
+        return {FROM: begun, TO: nulls(count, INSTANT), END: nulls(count, STRING)}
 
-    def _marks(self) -> dict[str, pa.Array]:
+    def _marks(self) -> dict[str, Array]:
         """Columns that say what a row does to a mirror, or a history."""
         operations = ["d" if facts.deleted else "c" for facts in self.facts]
         for row in self.old_keys:
             operations[row] = "m"
-        marks = {OP: pa.array(operations, pa.string())}
+        marks = {OP: array(operations, STRING)}
         if self.absent:
             names = (self.absent.get(row) for row in range(len(self.rows)))
-            marks[ABSENT] = pa.array([n and f",{n}," for n in names], pa.string())
+            marks[ABSENT] = array([n and f",{n}," for n in names], STRING)
         if self.old_keys:
             kinds, none = dict(self.columns), (None,) * len(self.key)
             before = zip(*(self.old_keys.get(row, none) for row in range(len(self.rows))), strict=True)
@@ -169,7 +170,7 @@ class Group:
                 marks[OLD_KEY + name] = kinds[name].column(values)
         return marks
 
-    def _add_facts(self, arrays: dict[str, pa.Array]) -> None:
+    def _add_facts(self, arrays: dict[str, Array]) -> None:
         """Columns about the change."""
         columns = zip(*map(_AS_TUPLE, self.facts), strict=True)
         for (name, kind), values in zip(_FACT_TYPES, columns, strict=True):
@@ -179,16 +180,12 @@ class Group:
     def _operations(self) -> str:
         return "".join(sorted({facts.op or "c" for facts in self.facts}))
 
-    def _unavailable(self, arrays: dict[str, pa.Array]) -> Iterator[str]:
+    def _unavailable(self, columns: Sequence[Values]) -> Iterator[str]:
         absent = {name for names in set(self.absent.values()) for name in names.split(",")}
-        for name, kind in self.columns:
-            if name in absent:
+        sought = {STRING: self.placeholder, BINARY: self.placeholder.encode()}
+        for (name, kind), values in zip(self.columns, columns, strict=True):
+            if name in absent or (kind.arrow in sought and sought[kind.arrow] in values):
                 yield name
-                continue
-            if pa.types.is_string(kind.arrow) or pa.types.is_binary(kind.arrow):
-                looked_for = self.placeholder if pa.types.is_string(kind.arrow) else self.placeholder.encode()
-                if pc.any(pc.equal(arrays[name], pa.scalar(looked_for, kind.arrow))).as_py():
-                    yield name
 
 
 class RowGroup(Group):

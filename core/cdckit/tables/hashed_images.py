@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from cdckit.api.held import HASH_BYTES, Hashing, Image, ImageHashes, key_prefix
-from cdckit.tables.sink import arrow_stream, rows_of
+from cdckit.tables.streams import arrow_stream, rows_of
 
 COLUMNS = (
     "topic string, keys binary, rows binary, gone binary, positions string, wanted binary, undecidable string, "

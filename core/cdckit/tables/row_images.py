@@ -102,7 +102,8 @@ class RowImages:
                 yield ImageColumns(group.topic, *texts_of)
 
     def _batch(self, group: Group) -> tuple[Layout, pa.RecordBatch]:
-        layout, rows = group.batch()
+        layout, made = group.batch()
+        rows = pa.record_batch(made)
         if ABSENT in rows.schema.names or layout.unavailable:
             self.undecidable[group.topic] = _PARTIAL
         return layout, rows

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import pyarrow as pa
+
 from cdckit.api.schema import OPTIONAL_STRING, Schema
 from cdckit.logical import JSON
 from cdckit.tables.documents import DOCUMENT
@@ -52,5 +54,8 @@ class RowLayout:
         values = dict(zip((name for name, _ in self.columns), zip(*rows, strict=True), strict=True))
         kinds = dict(self.columns)
         return joined(
-            [texts(kinds[name].column(values[name]), document=name in self.documents) for name in sorted(names)]
+            [
+                texts(pa.array(kinds[name].column(values[name])), document=name in self.documents)
+                for name in sorted(names)
+            ]
         )

@@ -8,13 +8,10 @@ unpacks those of a table into typed columns.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
-
-from cdckit.api.held import Images
 from cdckit.api.marks import RoutedMark
 from cdckit.api.record import Record
 from cdckit.api.sink import TableSink
@@ -23,6 +20,7 @@ from cdckit.tables.context import TableContext
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from cdckit.api.held import Images
     from cdckit.tables.workers import Workers
 
 
@@ -35,7 +33,7 @@ class Packet:
         layout: the sink's own text about the columns; rows of equal layouts can be put together.
         position: the first record's position.
         rows: how many rows there are.
-        data: the rows, in a form of the sink's choice; `arrow_stream` makes one.
+        data: the rows, in a form of the sink's choice; `cdckit.tables.streams` makes one.
         mark: the sink's own text about a table mark; such a packet has no rows. None: it is none.
     """
 
@@ -123,21 +121,3 @@ class SparkTableSink(TableSink):
     @abstractmethod
     def close(self) -> None:
         """Lets go of all resources. May be called twice."""
-
-
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
-
-
-def arrow_stream(rows: pa.RecordBatch) -> bytes:
-    """Rows as an Arrow IPC stream, compressed."""
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, rows.schema, options=_COMPRESSED) as stream:
-        stream.write_batch(rows)
-    written: bytes = out.getvalue().to_pybytes()
-    return written
-
-
-def rows_of(data: bytes) -> Iterator[pa.RecordBatch]:
-    """The rows of an Arrow IPC stream."""
-    with pa.ipc.open_stream(data) as stream:
-        yield from stream

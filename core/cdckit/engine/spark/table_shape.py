@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import pyarrow as pa
+from arro3.core import Field, Schema
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
@@ -118,7 +119,7 @@ def shape_of(example: TableExample, chain: TransformChain, wanted: Wanted) -> Ta
     if taken:
         raise ConfigError(f"table: '{example.table}' has a column '{taken[0]}', as this data source has: rename it on "
                           "its way with the transform ReplaceField", number="CDC2402")  # fmt: skip
-    columns = pa.schema([(name, kind.arrow) for name, kind in group.columns])
+    columns = pa.schema(Schema([Field(name, kind.arrow) for name, kind in group.columns]))
     topic = example.records[0].topic
     return TableShape(example.table, topic, columns, group.key, wanted.documents, wanted.emptied)
 

@@ -11,8 +11,8 @@ from cdckit.api.record import Record
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.spark.table_shape import TableShape, declared
 from cdckit.errors import SourceError
+from cdckit.tables.arrow_compute import cast_as
 from cdckit.tables.encoder import TableEncoder
-from cdckit.tables.fitted_rows import cast, repeated
 from cdckit.tables.groups import Group
 from cdckit.tables.own_columns import OP, POSITION, TIME
 
@@ -68,7 +68,9 @@ class TypedRows:
 
     def _rows(self, group: Group) -> pa.RecordBatch:
         columns = zip(*group.rows, strict=True) if group.columns else ()
-        found = {name: kind.column(values) for (name, kind), values in zip(group.columns, columns, strict=True)}
+        found = {
+            name: pa.array(kind.column(values)) for (name, kind), values in zip(group.columns, columns, strict=True)
+        }
         found[OP] = pa.array([facts.op for facts in group.facts], pa.string())
         found[POSITION] = pa.array(group.positions, pa.string())
         times = [facts.source_ts_ms for facts in group.facts]
@@ -82,7 +84,7 @@ class TypedRows:
             try:
                 column = found.get(field.name)
                 arrays.append(
-                    repeated(None, field.type, rows) if column is None else cast(column, field.type, tolerant=False)
+                    pa.nulls(rows, field.type) if column is None else cast_as(column, field.type, tolerant=False)
                 )
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 first = found[POSITION][0].as_py()

@@ -1,6 +1,5 @@
 """Delta tables by delta-rs, in the process that has the rows."""
 
-from cdckit.tables.allocators import load_arrow, load_delta_rs
+from cdckit.tables.allocators import load_delta_rs
 
-load_arrow()
 load_delta_rs()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pyarrow as pa
 from deltalake import DeltaTable
 
-from cdckit.tables.lake.arrow_types import type_text
+from cdckit.tables.delta.columns import columns_of
 
 _NAMED = "variantType"
 """delta-rs adds this to a table that lists its features, whatever it has, where it keeps properties."""
@@ -50,7 +49,6 @@ def _reasons(table: DeltaTable) -> Iterator[str]:
         if (limited := field.metadata.get(_LIMITED)) is not None:
             yield f"column '{field.name}', which is {limited}"
     try:
-        for column in pa.schema(table.schema()):
-            type_text(column.type)
+        columns_of(table)
     except ValueError as error:
         yield str(error)

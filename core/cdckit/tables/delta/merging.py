@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import DeltaTable
 from deltalake.table import TableMerger
 
+from cdckit.tables.delta.commits import committed_as
 from cdckit.tables.delta.files import FILES
 from cdckit.tables.delta.sql import any_of, kept_values, literal, put_values, quoted
 from cdckit.tables.lake.folding import KEPT
-from cdckit.tables.lake.target import PLACE, Ending, Merge
+from cdckit.tables.lake.target import Ending, Merge
 from cdckit.tables.layout import END, FROM, OP, POSITION, TO
 from cdckit.tables.target import BatchId
 
 _INSTANT = 'Timestamp(Microsecond, Some("UTC"))'
 """The type of times, in DataFusion's words."""
-
-
-def committed_as(batch: BatchId) -> CommitProperties:
-    """What makes a commit that of a batch, and notes in its metadata where in the source's log it ends."""
-    noted = {PLACE: batch.place} if batch.place else None
-    return CommitProperties(noted, app_transactions=[Transaction(batch.application, batch.number)])
 
 
 def merged(table: DeltaTable, merge: Merge, batch: BatchId) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pyarrow as pa
 from deltalake.exceptions import CommitFailedError, DeltaError
+
+from cdckit.tables.lake.faults import is_invalid
 
 ERRORS = (DeltaError,)
 """What delta-rs raises."""
@@ -32,7 +33,7 @@ _REFUSED = re.compile(r"rows failed validation check|violat", re.IGNORECASE)
 
 def refuses_rows(error: Exception) -> bool:
     """Whether it is said of what rows hold."""
-    return isinstance(error, pa.ArrowInvalid) or _REFUSED.search(str(error)) is not None
+    return is_invalid(error) or _REFUSED.search(str(error)) is not None
 
 
 def reason(error: Exception) -> str:

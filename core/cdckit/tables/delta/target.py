@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import logging
 import re
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-import pyarrow as pa
+from arro3.core import Table
 from deltalake import DeltaTable, Schema, write_deltalake
 
 from cdckit.errors import SinkError
+from cdckit.tables.allocators import load_arrow
 from cdckit.tables.alterations import NOTE as DUE
+from cdckit.tables.delta.columns import columns_of
+from cdckit.tables.delta.commits import committed_as
 from cdckit.tables.delta.files import FILES
-from cdckit.tables.delta.merging import committed_as, exchanged, merged
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
 from cdckit.tables.delta.sql import any_of, one_of, quoted
 from cdckit.tables.delta.version import DeltaVersion, at_batch
 from cdckit.tables.destinations import folder_name
-from cdckit.tables.lake.arrow_types import COMMENT, arrow_schema, commented, type_text
+from cdckit.tables.lake.arrow_types import COMMENT, arrow_schema, commented
 from cdckit.tables.lake.rewriting import Rewriting
-from cdckit.tables.lake.spilled_rows import SpilledRows
 from cdckit.tables.lake.target import OURS, LakeTarget, Merge, Rows
 from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Step
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from arro3.core.types import ArrowStreamExportable
 
 log = logging.getLogger("cdckit.tables")
 
@@ -95,7 +99,7 @@ class DeltaTarget(LakeTarget):
     @property
     def bytes(self) -> int:
         """How large the table's files are together."""
-        return int(sum(pa.table(self.table.get_add_actions(flatten=True)).column("size_bytes").to_pylist()))
+        return sum(Table.from_arrow(self.table.get_add_actions(flatten=True)).column("size_bytes").to_pylist())
 
     def now(self) -> DeltaVersion | None:
         """The version that this process has seen last."""
@@ -112,7 +116,7 @@ class DeltaTarget(LakeTarget):
 
     def columns(self) -> Columns:
         """The table's columns; none where there is no table yet."""
-        return {field.name: type_text(field.type) for field in self.schema()} if self.exists() else {}
+        return columns_of(self.table) if self.exists() else {}
 
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments, all in one commit."""
@@ -206,12 +210,11 @@ class DeltaTarget(LakeTarget):
         self._rewrite(made, BatchId(_ALTERATION, int(number)))
 
     def _rewrite(self, made: Rewriting, once: BatchId) -> None:
-        schema = made.schema(self.schema())
-        with tempfile.TemporaryDirectory(prefix="cdckit-delta-") as folder:
-            rows = SpilledRows(Path(folder) / "rows.arrow", schema)
-            for batch in self.scan(self.schema().names):
-                rows.write(made.rows(batch, schema))  # delta-rs cannot read and write in one go
-            self._overwrite(pa.RecordBatchReader.from_batches(schema, iter(rows)), once)
+        load_arrow()
+        from cdckit.tables.delta.rewriting import rows_anew  # noqa: PLC0415 - few changes of columns need pyarrow
+
+        with rows_anew(made, DeltaVersion(self.table)) as rows:
+            self._overwrite(rows, once)
 
     def fill(self, name: str, text: str) -> bool:
         """Gives all rows a value in a column: all files are written anew in one commit."""
@@ -231,7 +234,7 @@ class DeltaTarget(LakeTarget):
         wanted = "true" if column is None else one_of(column, values)
         return DeltaVersion(self.table).scan(self.schema().names, f"{quoted(END)} is null and {wanted}")
 
-    def append(self, rows: Rows, batch: BatchId) -> None:
+    def append(self, rows: ArrowStreamExportable, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
         write_deltalake(self.table, rows, mode="append", writer_properties=FILES, commit_properties=committed_as(batch))
 
@@ -257,10 +260,14 @@ class DeltaTarget(LakeTarget):
 
     def merge(self, merge: Merge, batch: BatchId) -> None:
         """By Delta's MERGE."""
+        from cdckit.tables.delta.merging import merged  # noqa: PLC0415 - its rows are pyarrow's
+
         merged(self.table, merge, batch)
 
     def exchange(self, put: pa.Table, gone: Sequence[str], batch: BatchId) -> None:
         """By Delta's MERGE, whose key is the position."""
+        from cdckit.tables.delta.merging import exchanged  # noqa: PLC0415 - its rows are pyarrow's
+
         exchanged(self.table, put, gone, batch)
 
     def delete(self, scopes: Collection[Scope], batch: BatchId) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable
 
-from cdckit.tables.delta.sql import quoted
+from cdckit.tables.allocators import load_arrow
 from cdckit.tables.lake.target import Version
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class DeltaVersion(Version):
@@ -33,12 +36,17 @@ class DeltaVersion(Version):
 
     def schema(self) -> pa.Schema:
         """Its columns as Arrow has them."""
-        return pa.schema(self._table.schema())
+        load_arrow()
+        from cdckit.tables.delta.scanning import schema_of  # noqa: PLC0415 - what is only written needs no pyarrow
+
+        return schema_of(self._table)
 
     def scan(self, names: Iterable[str], where: str = "true") -> Iterator[pa.RecordBatch]:
         """Some columns of its rows, or of those for which a condition holds, some thousand at a time."""
-        schema = self.schema()
-        return scan(self._table, pa.schema([schema.field(name) for name in dict.fromkeys(names)]), where)
+        load_arrow()
+        from cdckit.tables.delta.scanning import scan  # noqa: PLC0415 - what is only written needs no pyarrow
+
+        return scan(self._table, names, where)
 
 
 def at_batch(table: DeltaTable, application: str, batch: int, applied: int | None = None) -> DeltaTable | None:
@@ -67,12 +75,3 @@ def _is_behind(table: DeltaTable, application: str, batch: int, applied: int | N
         part += 1
         name = f"{application}/{part}"
     return False
-
-
-def scan(table: DeltaTable, wanted: pa.Schema, where: str = "true") -> Iterator[pa.RecordBatch]:
-    """Rows of a table with some of its columns; by DataFusion, as Arrow's reader would not see mapped columns."""
-    columns = ", ".join(map(quoted, wanted.names))
-    query = QueryBuilder().register("t", table).execute(f"select {columns} from t where {where}")  # noqa: S608
-    for batch in pa.RecordBatchReader.from_stream(query):
-        arrays = [array.cast(field.type) for array, field in zip(batch.columns, wanted, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=wanted)

@@ -4,32 +4,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
+from arro3.core import DataType, Field, Schema
+
+from cdckit.tables.arrays import (
+    BINARY,
+    DATE,
+    INSTANT,
+    INT32,
+    INT64,
+    MICROSECONDS,
+    STRING,
+    fields_of,
+    list_type,
+    map_type,
+    struct_type,
+)
+
+if TYPE_CHECKING:
+    from arro3.core.types import ArrowSchemaExportable
 
 COMMENT = b"comment"
 """The member of a column's metadata that says what it is for, in Delta's schemas and, here, in Iceberg's."""
 
 _PLAIN = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp_ntz": pa.timestamp("us"),
-    "timestamp": pa.timestamp("us", tz="UTC"),
+    "tinyint": DataType.int8(),
+    "smallint": DataType.int16(),
+    "int": INT32,
+    "bigint": INT64,
+    "float": DataType.float32(),
+    "double": DataType.float64(),
+    "boolean": DataType.bool(),
+    "string": STRING,
+    "binary": BINARY,
+    "date": DATE,
+    "timestamp_ntz": MICROSECONDS,
+    "timestamp": INSTANT,
 }
-_NAMES = {kind: name for name, kind in _PLAIN.items()}
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _COMPOUND = re.compile(r"(array|map|struct)<(.*)>", re.DOTALL)
 
 
-def arrow_type(text: str) -> pa.DataType:
+def arrow_type(text: str) -> DataType:
     """The type that a text names.
 
     Raises:
@@ -38,16 +55,16 @@ def arrow_type(text: str) -> pa.DataType:
     if text in _PLAIN:
         return _PLAIN[text]
     if found := _DECIMAL.fullmatch(text):
-        return pa.decimal128(int(found[1]), int(found[2]))
+        return DataType.decimal128(int(found[1]), int(found[2]))
     if (compound := _COMPOUND.fullmatch(text)) is None:
         raise ValueError(f"'{text}' is no type of a column")
     kind, parts = compound[1], list(_parts(compound[2]))
     if kind == "array":
-        return pa.list_(pa.field("element", arrow_type(parts[0])))
+        return list_type(arrow_type(parts[0]))
     if kind == "map":
-        return pa.map_(arrow_type(parts[0]), arrow_type(parts[1]))
+        return map_type(arrow_type(parts[0]), arrow_type(parts[1]))
     members = (part.partition(":") for part in parts)
-    return pa.struct([(name, arrow_type(inner)) for name, _, inner in members])
+    return struct_type({name: arrow_type(inner) for name, _, inner in members})
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -62,35 +79,16 @@ def _parts(text: str) -> Iterator[str]:
         yield text[begun:]
 
 
-def type_text(kind: pa.DataType) -> str:
-    """The text that names a type.
-
-    Raises:
-        ValueError: none does.
-    """
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    if pa.types.is_map(kind):
-        return f"map<{type_text(kind.key_type)},{type_text(kind.item_type)}>"
-    if pa.types.is_struct(kind):
-        return f"struct<{','.join(f'{member.name}:{type_text(member.type)}' for member in kind)}>"
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return f"array<{type_text(kind.value_type)}>"
-    if kind in _NAMES:
-        return _NAMES[kind]
-    raise ValueError(f"columns of type {kind} are not written")
+def arrow_schema(columns: Mapping[str, str]) -> Schema:
+    """The schema of columns by their names and types; pyarrow takes it as it is (`pyarrow.schema`)."""
+    return Schema([Field(name, arrow_type(kind)) for name, kind in columns.items()])
 
 
-def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
-    """The schema of columns by their names and types."""
-    return pa.schema([(name, arrow_type(kind)) for name, kind in columns.items()])
-
-
-def commented(schema: pa.Schema, comments: Mapping[str, str]) -> pa.Schema:
+def commented(schema: ArrowSchemaExportable, comments: Mapping[str, str]) -> Schema:
     """Columns with just these comments; what else is told of them stays."""
-    return pa.schema([field.with_metadata(_with_comment(field, comments.get(field.name))) for field in schema])
+    return Schema([_with_comment(field, comments.get(field.name)) for field in fields_of(Schema.from_arrow(schema))])
 
 
-def _with_comment(column: pa.Field, text: str | None) -> dict[bytes, bytes] | None:
-    others = {name: value for name, value in (column.metadata or {}).items() if name != COMMENT}
-    return ({**others, COMMENT: text.encode()} if text else others) or None
+def _with_comment(column: Field, text: str | None) -> Field:
+    others = {name: value for name, value in column.metadata.items() if name != COMMENT}
+    return column.with_metadata({**others, COMMENT: text.encode()} if text else others)

@@ -58,7 +58,7 @@ class Buckets:
 
     def batches(self, number: int) -> Iterator[pa.RecordBatch]:
         """The rows of a file."""
-        yield from self._files.get(number, ())
+        yield from map(pa.record_batch, self._files.get(number, ()))
 
     def table(self, number: int, schema: pa.Schema) -> pa.Table:
         """All of them."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from cdckit.tables.fitted_rows import fitted
-from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.pyarrow_rows import schema_of
 from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.layout import ABSENT, OP
 from cdckit.tables.target import BatchId, Columns
@@ -67,7 +67,7 @@ class DeferredChanges:
         if not self._side.exists():
             self._side.create(wanted, {})
         elif self._side.columns() != wanted:
-            self._side.replace(arrow_schema(wanted).empty_table(), BatchId(f"{batch.application}/columns", 0))
+            self._side.replace(schema_of(wanted).empty_table(), BatchId(f"{batch.application}/columns", 0))
         if self._side.notes().get(KEY) != ",".join(key):
             self._side.note({KEY: ",".join(key)})
         if not self.waiting:
@@ -77,12 +77,12 @@ class DeferredChanges:
 
     def changes(self, columns: Columns) -> pa.Table:
         """All that wait, by the columns that the mirror has now."""
-        schema = arrow_schema({**columns, **MARKS})
+        schema = schema_of({**columns, **MARKS})
         return pa.Table.from_batches(list(self._fitted(schema)), schema)
 
     def _fitted(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         for batch in self._side.scan(self._side.schema().names):
-            yield fitted(batch, schema, {}, frozenset())
+            yield pa.record_batch(fitted(batch, schema, {}, frozenset()))
 
     @property
     def key(self) -> tuple[str, ...]:

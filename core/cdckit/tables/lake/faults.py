@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from cdckit.errors import RetriableSinkError, RowsRefusedError, SinkError
+
+
+def arrow_faults() -> tuple[type[Exception], ...]:
+    """The errors of pyarrow; none where it is not loaded."""
+    arrow = sys.modules.get("pyarrow")
+    return () if arrow is None else (arrow.ArrowException,)
+
+
+def is_invalid(error: Exception) -> bool:
+    """Whether pyarrow says that values have no place in their type."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(error, arrow.ArrowInvalid)
 
 
 def _everything(_error: Exception) -> bool:
@@ -38,7 +49,9 @@ class Faults:
         """Faults of the library, of Arrow and of the file system as a sink's own."""
         try:
             yield
-        except (*self.kinds, OSError, pa.ArrowException, pa.ArrowInvalid) as error:
+        except Exception as error:
+            if not isinstance(error, (*self.kinds, OSError, *arrow_faults())):
+                raise
             lasting = RowsRefusedError if self.refuses_rows(error) else SinkError
             kind = RetriableSinkError if self.passes(error) else lasting
             raise kind(f"table of topic {topic}: {self.reason(error)}") from self.cause(error)

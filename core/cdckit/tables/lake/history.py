@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from cdckit.api.marks import MarkKind
 from cdckit.tables.definitions import Fitting
-from cdckit.tables.lake.arrow_types import arrow_schema
 from cdckit.tables.lake.buckets import MOST_ROWS, Buckets
 from cdckit.tables.lake.finder import Finder
 from cdckit.tables.lake.folding import hashable, in_order, keys_of
 from cdckit.tables.lake.mirror import MARKS, key_of
+from cdckit.tables.lake.pyarrow_rows import schema_of, typed_batches
 from cdckit.tables.lake.rows import TableRows
 from cdckit.tables.lake.target import Ending, LakeTarget, Merge
 from cdckit.tables.lake.timeline import Changed, Timeline
@@ -187,12 +187,12 @@ class History:
     def _typed_schema(self, parts: _Parts) -> pa.Schema:
         """The table's columns, and those that say what a row does."""
         olds = [pa.field(OLD_KEY + name, self._schema.field(name).type) for name in parts.key if parts.moved]
-        return pa.schema([*self._schema, *arrow_schema(MARKS), *olds])
+        return pa.schema([*self._schema, *schema_of(MARKS), *olds])
 
     def _typed(self, parts: _Parts) -> Iterator[pa.RecordBatch]:
         schema = self._typed_schema(parts)
         olds = {OLD_KEY + name: self.columns[name] for name in parts.key if parts.moved}
-        for batch in parts.rows.typed({**self.columns, **MARKS, **olds}, self._fitting):
+        for batch in typed_batches(parts.rows, {**self.columns, **MARKS, **olds}, self._fitting):
             yield batch.cast(schema)
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from cdckit.api.held import Barrier, Image, ImageColumns
 from cdckit.errors import SinkError
+from cdckit.tables.arrow_compute import pyarrow_type
 from cdckit.tables.images import TableImages
 from cdckit.tables.lake.arrow_types import arrow_type
 from cdckit.tables.lake.deferred import SUFFIX
@@ -54,7 +55,7 @@ class LakeImages(TableImages):
         return table.schema()
 
     def _type_named(self, name: str) -> pa.DataType:
-        return arrow_type(name)
+        return pyarrow_type(arrow_type(name))
 
     def _version(self, target: LakeTarget, applied: int | None = None) -> Version | None:
         """A table as it is now, or as it was at the barrier.

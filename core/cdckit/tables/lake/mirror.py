@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from cdckit.errors import SinkError
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.key_follower import Follower
-from cdckit.tables.lake.arrow_types import arrow_schema, commented
+from cdckit.tables.lake.arrow_types import commented
 from cdckit.tables.lake.folding import (
     Unkeyed,
     absent_columns,
@@ -22,6 +22,7 @@ from cdckit.tables.lake.folding import (
     with_absent,
     without_old_keys,
 )
+from cdckit.tables.lake.pyarrow_rows import schema_of, typed_batches, typed_table
 from cdckit.tables.lake.rows import TableRows
 from cdckit.tables.lake.target import LakeTarget, Merge
 from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Layout
@@ -90,7 +91,7 @@ class Mirror:
     def folded(self, rows: TableRows, key: Sequence[str]) -> pa.Table:
         """The newest change of each key, which names the columns whose values stay."""
         types = {**self.columns, **MARKS}
-        changes = in_order(pa.Table.from_batches(list(rows.typed(types, self._fitting)), arrow_schema(types)))
+        changes = in_order(typed_table(rows, types, self._fitting))
         shown = (self._fitting.shown(part.position, part.layout) for part in rows.parts)
         unavailable = sorted({name for layout in shown for name in layout.unavailable})
         return with_absent(newest(changes, key, unavailable, self._placeholder), unavailable)
@@ -109,7 +110,7 @@ class Mirror:
 
     def _empty(self, emptied: Emptied) -> None:
         if emptied.whole is not None:
-            self._replace(arrow_schema(self.columns).empty_table())
+            self._replace(schema_of(self.columns).empty_table())
         elif emptied:
             self.target.delete(emptied.shares, self.batch)
 
@@ -117,8 +118,7 @@ class Mirror:
         moved = bool(key) and any(layout.moved for layout in layouts)
         old_key = {OLD_KEY + name: self.columns[name] for name in key if moved}
         types = {**self.columns, **MARKS, **old_key}
-        changes = pa.Table.from_batches(list(rows.typed(types, self._fitting)), arrow_schema(types))
-        changes = in_order(remaining(changes, emptied))
+        changes = in_order(remaining(typed_table(rows, types, self._fitting), emptied))
         unavailable = sorted({name for layout in layouts for name in layout.unavailable})
         if moved:
             changes = self._with_old_rows(changes, key, unavailable, emptied)
@@ -147,10 +147,10 @@ class Mirror:
     def _replace_by_files(self, rows: TableRows, emptied: Emptied) -> None:
         """The same of so many rows that they are not held together: a snapshot's, each of which has its own key."""
         types = {**self.columns, **MARKS}
-        schema = self._with_comments(arrow_schema(self.columns))
+        schema = self._with_comments(schema_of(self.columns))
 
         def kept() -> Iterator[pa.RecordBatch]:
-            for batch in rows.typed(types, self._fitting):
+            for batch in typed_batches(rows, types, self._fitting):
                 left = remaining(pa.Table.from_batches([batch]), emptied)
                 left = left.filter(pc.not_equal(left.column(OP), "d")).select(schema.names)
                 yield from left.cast(schema).to_batches()
@@ -161,7 +161,7 @@ class Mirror:
         """Columns with the comments that they have in the table, or are to have."""
         told = {field.name: field.metadata for field in self.target.schema()}
         known = pa.schema([pa.field(field.name, field.type, metadata=told.get(field.name)) for field in schema])
-        return known if self._comments is None else commented(known, self._comments)
+        return known if self._comments is None else pa.schema(commented(known, self._comments))
 
     # -- rows by their key
 

@@ -1,24 +1,16 @@
-"""What becomes of a table's columns: all steps of an alteration in one, and the rows where files are written anew."""
+"""What becomes of a table's columns: all steps of an alteration in one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from cdckit.tables.fitted_rows import cast, repeated
-from cdckit.tables.lake.arrow_types import arrow_type
 from cdckit.tables.target import Columns, Step
-
-_TWO_64 = pa.scalar(Decimal(1 << 64), pa.decimal128(20, 0))
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class Made:
     """How a column of the new table is made.
 
     Attributes:
@@ -47,9 +39,14 @@ class Rewriting:
     """
 
     def __init__(self, columns: Columns) -> None:
-        self._made = {name: _Made(kind, name) for name, kind in columns.items()}
+        self._made = {name: Made(kind, name) for name, kind in columns.items()}
         self._before = dict(columns)
         self.comments: dict[str, str | None] = {}
+
+    @property
+    def made(self) -> Mapping[str, Made]:
+        """How each column of the new table is made."""
+        return self._made
 
     @property
     def columns(self) -> Columns:
@@ -64,8 +61,8 @@ class Rewriting:
     @property
     def rewrites(self) -> bool:
         """Whether more happens to columns than that some are added at the end."""
-        kept = {name: _Made(kind, name) for name, kind in self._before.items()}
-        return self._made != {**kept, **{name: _Made(kind) for name, kind in self.added.items()}}
+        kept = {name: Made(kind, name) for name, kind in self._before.items()}
+        return self._made != {**kept, **{name: Made(kind) for name, kind in self.added.items()}}
 
     def source(self, name: str) -> str | None:
         """The column of the old table that a column goes on; None: it is another one."""
@@ -83,10 +80,10 @@ class Rewriting:
             taken(self, *given)
 
     def _add(self, name: str, kind: str) -> None:
-        self._made.setdefault(name, _Made(kind))
+        self._made.setdefault(name, Made(kind))
 
     def _fill(self, name: str, text: str) -> None:
-        self._made[name] = _Made(self._made[name].kind, text=text)
+        self._made[name] = Made(self._made[name].kind, text=text)
 
     def _drop(self, name: str) -> None:
         self._made.pop(name, None)
@@ -108,28 +105,6 @@ class Rewriting:
     def _comment(self, name: str, text: str | None) -> None:
         if not name or name in self._made:
             self.comments[name] = text
-
-    def schema(self, before: pa.Schema) -> pa.Schema:
-        """The new table's, with the comments that columns have."""
-        return pa.schema([self._field(name, made, before) for name, made in self._made.items()])
-
-    def _field(self, name: str, made: _Made, before: pa.Schema) -> pa.Field:
-        metadata = before.field(made.source).metadata if made.source is not None else None
-        return pa.field(name, arrow_type(made.kind), metadata=metadata)
-
-    def rows(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """Rows of the old table as rows of the new one."""
-        arrays = [self._values(batch, self._made[field.name], field.type) for field in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    def _values(self, batch: pa.RecordBatch, made: _Made, kind: pa.DataType) -> pa.Array:
-        if made.source is None:
-            return repeated(made.text, kind, batch.num_rows)
-        values = batch.column(made.source)
-        if made.unsigned:
-            signed = values.cast(pa.decimal128(20, 0))
-            values = pc.if_else(pc.less(values, 0), pc.add(signed, _TWO_64), signed)
-        return cast(values, kind, tolerant=True)
 
 
 _STEPS: Mapping[str, Callable[..., Any]] = {

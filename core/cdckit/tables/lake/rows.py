@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
+from arro3.core import RecordBatch
 
 from cdckit.api.record import lane_of
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.groups import Group
 from cdckit.tables.lake.arrow_types import arrow_schema
-from cdckit.tables.lake.spilled_rows import SpilledRows
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
+
+if TYPE_CHECKING:
+    from arro3.core.types import ArrowArrayExportable
+
+    from cdckit.tables.lake.spilled_rows import SpilledRows
 
 
 class Batches(Protocol):
@@ -26,7 +30,7 @@ class Batches(Protocol):
     def rows(self) -> int:
         """How many there are."""
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
+    def __iter__(self) -> Iterator[RecordBatch]:
         """The rows, in order."""
 
 
@@ -34,14 +38,19 @@ class Batches(Protocol):
 class Held:
     """Rows in memory."""
 
-    batch: pa.RecordBatch
+    batch: RecordBatch
+
+    @classmethod
+    def of(cls, batch: ArrowArrayExportable) -> Held:
+        """Rows that any library has."""
+        return cls(RecordBatch.from_arrow(batch))
 
     @property
     def rows(self) -> int:
         """How many there are."""
-        return int(self.batch.num_rows)
+        return self.batch.num_rows
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
+    def __iter__(self) -> Iterator[RecordBatch]:
         yield self.batch
 
 
@@ -103,7 +112,7 @@ class TableRows:
         made = [(group.position, *group.batch()) for group in groups]
         return replace(self, parts=[*self.parts, *(Part(at, layout, Held(batch)) for at, layout, batch in made)])
 
-    def typed(self, columns: Mapping[str, str], fitting: Fitting) -> Iterator[pa.RecordBatch]:
+    def typed(self, columns: Mapping[str, str], fitting: Fitting) -> Iterator[RecordBatch]:
         """The rows with just these columns; one that a row lacks has there what older rows have, or null."""
         wanted = arrow_schema(columns)
         for part in self.parts:
@@ -127,10 +136,11 @@ class WaitingRows:
         self._files: dict[tuple[Layout, str], SpilledRows] = {}
         self._first: list[Part] = []
 
-    def add(self, position: str, layout: Layout, batch: pa.RecordBatch) -> None:
+    def add(self, position: str, layout: Layout, batch: ArrowArrayExportable) -> None:
         """Takes rows."""
-        self.bytes += batch.nbytes
-        self._parts.append(Part(position, layout, Held(batch)))
+        held = Held.of(batch)
+        self.bytes += held.batch.nbytes
+        self._parts.append(Part(position, layout, held))
 
     def add_mark(self, mark: Mark) -> None:
         """Takes a mark."""
@@ -140,14 +150,16 @@ class WaitingRows:
         """Puts the rows into files."""
         for part in self._parts:
             for batch in part.batches:
-                self._file_of(part, batch.schema, folder).write(batch)
+                self._file_of(part, batch, folder).write(batch)
         self._parts, self.bytes = [], 0
 
-    def _file_of(self, part: Part, schema: pa.Schema, folder: Path) -> SpilledRows:
-        place = part.layout, str(schema)
+    def _file_of(self, part: Part, batch: RecordBatch, folder: Path) -> SpilledRows:
+        from cdckit.tables.lake.spilled_rows import SpilledRows  # noqa: PLC0415 - few pipelines have so many rows
+
+        place = part.layout, str(batch.schema)
         file = self._files.get(place)
         if file is None:
-            file = self._files[place] = SpilledRows(folder / f"{id(self)}-{len(self._files)}.arrow", schema)
+            file = self._files[place] = SpilledRows(folder / f"{id(self)}-{len(self._files)}.arrow", batch.schema)
             self._first.append(Part(part.position, part.layout, file))
         return file
 

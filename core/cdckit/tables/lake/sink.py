@@ -27,7 +27,7 @@ from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.lake.written import Written
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
-from cdckit.tables.sink import Packet, rows_of
+from cdckit.tables.sink import Packet
 from cdckit.tables.target import BatchId
 
 log = logging.getLogger("cdckit.tables")
@@ -134,6 +134,8 @@ class LakeSink(DirectTableSink):
             waiting.add_mark(Mark.loads(packet.mark))
             return
         layout = Layout.loads(packet.layout)
+        from cdckit.tables.streams import rows_of  # noqa: PLC0415 - it loads pyarrow, as Spark has done
+
         for rows in rows_of(packet.data):
             waiting.add(packet.position, layout, rows)
             self._bytes += rows.nbytes

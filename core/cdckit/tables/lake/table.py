@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
+from arro3.core import Table
 
 from cdckit import MarkKind
+from cdckit.tables.allocators import load_arrow
 from cdckit.tables.context import TableContext
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.lake.arrow_types import arrow_schema
-from cdckit.tables.lake.deferred import DeferredChanges
-from cdckit.tables.lake.history import History, endings_of
-from cdckit.tables.lake.mirror import Mirror
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows
 from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.logged_marks import Logged
-from cdckit.tables.marks import Mark
 from cdckit.tables.policy import Policy
-from cdckit.tables.segments import Emptied, chosen, emptied
+from cdckit.tables.segments import chosen, emptied
 from cdckit.tables.sources import Sources, origin
 from cdckit.tables.target import BatchId
+
+if TYPE_CHECKING:
+    from cdckit.tables.lake.following import Following
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
@@ -50,13 +51,12 @@ class LakeTable:
         self.target = target
         self._config = config
         self._context = context
-        self._follows, self._keeps = config.mode != "changelog", config.mode == "history"
-        self._policy = Policy(self._follows, config.behavior, context.marks, self._keeps)
+        self._follows = config.mode != "changelog"
+        self._policy = Policy(self._follows, config.behavior, context.marks, config.mode == "history")
         self._evolution = Evolution(target, self._policy)
         self._sources = Sources(target, context.name)
         self._begun = self._has = False
-        interval = config.mirror_apply_interval_ms if config.mode == "mirror" else 0
-        self._deferred = DeferredChanges(target, interval) if interval else None
+        self._following = _following(target, config, self._evolution) if self._follows else None
         self._maintained = time.monotonic()
 
     def write(self, rows: TableRows, batch: BatchId, asked: Asked, *, again: bool = False) -> None:
@@ -80,8 +80,8 @@ class LakeTable:
         awaited = evolution.awaits(asked.read_again) - begun
         if awaited and self._follows:
             rows = rows.without(awaited)  # whatever they say, others replace them
-        if rows.marks:
-            self._apply(batch.application)
+        if rows.marks and self._following is not None:
+            self._following.apply(batch.application)
         heads = ((part.position, part.layout) for part in rows.parts)
         log = Logged() if self._follows else evolution.logged(rows.marks, heads, asked.accepted, awaited)
         if not evolution.columns:
@@ -89,8 +89,8 @@ class LakeTable:
             evolution.first_notes = {**origin(self._context.name, rows.layouts), **of_mirror}
         evolution.follow(rows.layouts, rows.marks, asked.accepted)
         self._has = again and self._is_here(batch)
-        if self._follows:
-            self._follow(rows, batch, asked.accepted)
+        if self._following is not None:
+            self._follow(self._following, rows, batch, asked.accepted)
         else:
             self._log(rows, log, batch, asked.accepted)
         evolution.begun({name: one for name, one in asked.read_again.items() if name in begun})
@@ -99,8 +99,8 @@ class LakeTable:
     def last_batch(self, application: str) -> int | None:
         """The number of the last batch of an application that is here, or waits beside the table."""
         found = [self.target.version_of(application)]
-        if self._deferred is not None:
-            found.append(self._deferred.version_of(application))
+        if self._following is not None:
+            found.append(self._following.version_of(application))
         return max((number for number in found if number is not None), default=None)
 
     def _is_here(self, batch: BatchId) -> bool:
@@ -110,7 +110,7 @@ class LakeTable:
     @property
     def due(self) -> bool:
         """Whether something is to be done though no rows come."""
-        return (self._deferred is not None and self._deferred.due) or self._maintenance_due
+        return (self._following is not None and self._following.due) or self._maintenance_due
 
     @property
     def _maintenance_due(self) -> bool:
@@ -119,40 +119,12 @@ class LakeTable:
 
     def tend(self, application: str) -> None:
         """Does what is due."""
-        if self._deferred is not None and self._deferred.due:
-            self._apply(application)
+        if self._following is not None and self._following.due:
+            self._following.apply(application)
         if self._maintenance_due:
             self._maintained = time.monotonic()
             if self.target.exists():
                 self.target.maintain()
-
-    def _apply(self, application: str) -> None:
-        """Merges the changes that wait."""
-        deferred = self._deferred
-        if deferred is None or not deferred.waiting:
-            return
-        columns = self._evolution.present()
-        batch = BatchId(f"{application}/applied", deferred.version)
-        text = self._config.unavailable_value_placeholder
-        mirror = Mirror(self.target, columns, batch, text, self._evolution.fitting)
-        mirror.merge(deferred.changes(columns), deferred.key)
-        deferred.clear(application)
-
-    def _put(self, rows: TableRows, marks: Sequence[Mark], gone: Emptied, batch: BatchId) -> None:
-        evolution, text = self._evolution, self._config.unavailable_value_placeholder
-        if self._keeps:
-            History(self.target, evolution.columns, batch, text, evolution.fitting).write(rows, endings_of(marks))
-            return
-        comments = evolution.comments if evolution.rebuilt else None
-        mirror = Mirror(self.target, evolution.columns, batch, text, evolution.fitting, comments)
-        key = mirror.waits(rows, gone) if self._deferred is not None else ()
-        if self._deferred is not None and key:
-            if not self._deferred.takes(evolution.columns):
-                self._apply(batch.application)
-            self._deferred.append(mirror.folded(rows, key), evolution.columns, key, batch)
-        else:
-            self._apply(batch.application)
-            mirror.write(rows, gone)
 
     def _require_begun(self, rows: TableRows) -> None:
         """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""
@@ -171,11 +143,13 @@ class LakeTable:
         columns = self._evolution.columns
         schema, batches = arrow_schema(columns), rows.typed(columns, self._evolution.fitting)
         if rows.spilled:
-            self.target.append(pa.RecordBatchReader.from_batches(schema, batches), batch)
-        else:
-            self.target.append(pa.Table.from_batches(list(batches), schema), batch)
+            from cdckit.tables.lake.spilled_rows import streamed  # noqa: PLC0415 - few pipelines have so many rows
 
-    def _follow(self, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:
+            self.target.append(streamed(schema, batches), batch)
+        else:
+            self.target.append(Table.from_batches(list(batches), schema=schema), batch)
+
+    def _follow(self, following: Following, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:
         evolution, target = self._evolution, self.target
         marks = sorted(
             (mark for mark in rows.marks if mark.told or not self._context.marks), key=lambda mark: mark.position
@@ -188,8 +162,15 @@ class LakeTable:
         self._sources.add(here)
         gone = emptied(marks, self._sources.names, target)
         if (rows.parts or gone) and not self._has:
-            self._put(rows, marks, gone, batch)
+            following.put(rows, marks, gone, batch)
         if gone.whole is not None:
             self._sources.restart(here)
             evolution.written()
         evolution.use({name: accepted[name] for name in used})
+
+
+def _following(target: LakeTarget, config: LakeOptions, evolution: Evolution[LakeTarget]) -> Following:
+    load_arrow()
+    from cdckit.tables.lake.following import Following  # noqa: PLC0415 - a changelog is kept without pyarrow
+
+    return Following(target, config, evolution)

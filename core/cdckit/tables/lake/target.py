@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import BatchId, Target
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from arro3.core.types import ArrowStreamExportable
 
 Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
 
@@ -149,8 +151,8 @@ class LakeTarget(Target):
         """The versions of a history that have no end, or those in which a column has one of some values, and others."""
 
     @abstractmethod
-    def append(self, rows: Rows, batch: BatchId) -> None:
-        """Adds rows in one commit."""
+    def append(self, rows: ArrowStreamExportable, batch: BatchId) -> None:
+        """Adds rows, which any library of Arrow's may have, in one commit."""
 
     @abstractmethod
     def replace(self, rows: Rows, batch: BatchId) -> None:
