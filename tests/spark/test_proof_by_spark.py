@@ -170,14 +170,14 @@ def test_both_sides_by_workers(
 
     monkeypatch.setattr(SourceReaders, "_tasks", counted)
     fill(db_server, database, 300)
-    fill(db_server, database, 40, "lines")
+    fill(db_server, database, 40, "parts")
     pipeline = to_lake(db_server, database, tmp_path, {"path": str(tmp_path / "lake")})
     with running(pipeline), written(db_server, database) as statements:
-        wait_for((tmp_path / "lake" / f"p.{database}.lines" / "_delta_log").exists)
+        wait_for((tmp_path / "lake" / f"p.{database}.parts" / "_delta_log").exists)
         before = len(statements)
         found = proved(pipeline, spark="always", wait_seconds=240)
-        assert {name: said(one) for name, one in found.items()} == {"orders": EQUAL, "lines": EQUAL}
-        assert (found["orders"].exact, found["lines"].rows) == (True, 40)
+        assert {name: said(one) for name, one in found.items()} == {"orders": EQUAL, "parts": EQUAL}
+        assert (found["orders"].exact, found["parts"].rows) == (True, 40)
         assert len(statements) > before
     assert planned[0] > 3, "the rows are read in several parts"
     deliver(pipeline)
@@ -186,10 +186,9 @@ def test_both_sides_by_workers(
         call(["diff", str(pipeline.written()), "--on-spark", "--json", "--max-load", "9000,Threads_running=500"]) == 1
     )
     found = json.loads(capfd.readouterr().out)["tables"]
-    orders, lines = found[f"{database}.orders"], found[f"{database}.lines"]
+    orders, parts = found[f"{database}.orders"], found[f"{database}.parts"]
     assert {one["key"]["id"]: (one["fault"], tuple(one["columns"])) for one in orders["differences"]} == planted
-    assert (lines["outcome"], lines["rows"]) == ("equal", 40)
-    assert planned[-1] > planned[0], "the server's figures are looked at between small parts"
+    assert (parts["outcome"], parts["rows"]) == ("equal", 40)
     with pytest.raises(ConfigError, match="the server has no figure 'Nothing'"):
         proved(pipeline, spark="always", load=MaxLoad(figures={"Nothing": 3}))
 
@@ -207,6 +206,8 @@ def test_the_load_is_divided(
     monkeypatch.setattr(SparkConf, "get", given)
     readers = SourceReaders(Workers(lambda: session, lambda: False), MaxLoad(1000))
     assert (readers._tasks(40), readers._share(2).rows) == (2, share)
+    looking = SourceReaders(Workers(lambda: session, lambda: False), MaxLoad(figures={"Threads_running": 5}))
+    assert (readers.splits, looking.splits, looking._tasks(200)) == (8, 200, 200)
 
 
 def test_a_wish_to_stop_is_heard_while_workers_read(session: SparkSession, db_server: SQLServer) -> None:
