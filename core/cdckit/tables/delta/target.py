@@ -7,13 +7,16 @@ import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake.transaction import AddAction
 
 from cdckit.errors import SinkError
 from cdckit.tables.alterations import NOTE as DUE
+from cdckit.tables.delta.data_files import DeltaFiles
+from cdckit.tables.delta.features import left_to_others
 from cdckit.tables.delta.files import FILES
 from cdckit.tables.delta.merging import committed_as, exchanged, merged
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
@@ -21,12 +24,16 @@ from cdckit.tables.delta.sql import any_of, one_of, quoted
 from cdckit.tables.delta.version import DeltaVersion, at_batch
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.lake.arrow_types import COMMENT, arrow_schema, commented, type_text
+from cdckit.tables.lake.data_files import DataFile
 from cdckit.tables.lake.rewriting import Rewriting
 from cdckit.tables.lake.spilled_rows import SpilledRows
 from cdckit.tables.lake.target import OURS, LakeTarget, Merge, Rows
 from cdckit.tables.layout import END
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Step
+
+if TYPE_CHECKING:
+    from deltalake.transaction import RemoveAction  # which earlier releases lack
 
 log = logging.getLogger("cdckit.tables")
 
@@ -234,6 +241,25 @@ class DeltaTarget(LakeTarget):
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
         write_deltalake(self.table, rows, mode="append", writer_properties=FILES, commit_properties=committed_as(batch))
+
+    @property
+    def files(self) -> DeltaFiles:
+        """Its data files."""
+        return DeltaFiles(self.path, self._storage, self._placing.indexed)
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether a file needs nothing but its rows: no partitions, other names of columns, checks of values."""
+        return self.exists() and left_to_others(self.table) is None
+
+    def append_files(self, files: Sequence[DataFile], batch: BatchId) -> None:
+        """Adds data files in one commit that carries the batch's number."""
+        added: list[AddAction | RemoveAction] = [
+            AddAction(one.name, one.size, {}, one.written_ms, True, one.statistics) for one in files
+        ]
+        table = self.table
+        table.create_write_transaction(added, "append", table.schema(), commit_properties=committed_as(batch))
+        self.refresh()  # it knows no more than before
 
     def replace(self, rows: Rows, batch: BatchId) -> None:
         """Puts rows, and their columns, in the place of all others, in one commit."""

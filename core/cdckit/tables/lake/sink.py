@@ -19,6 +19,7 @@ from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
 from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.lake.data_files import DataFile, FiledRows
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows, WaitingRows
@@ -134,6 +135,10 @@ class LakeSink(DirectTableSink):
             waiting.add_mark(Mark.loads(packet.mark))
             return
         layout = Layout.loads(packet.layout)
+        if (file := DataFile.loads(packet.data)) is not None:
+            files = self._table(packet.topic).target.files
+            waiting.add_file(packet.position, layout, FiledRows(file, files))
+            return
         for rows in rows_of(packet.data):
             waiting.add(packet.position, layout, rows)
             self._bytes += rows.nbytes
@@ -189,6 +194,8 @@ class LakeSink(DirectTableSink):
 
     def drop(self) -> None:
         """Forgets what waits."""
+        for waiting in self._waiting.values():
+            waiting.discard()
         self._waiting, self._bytes, self._records = {}, 0, []
         if self._folder is not None:
             self._folder.cleanup()

@@ -6,12 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from cdckit import MarkKind
 from cdckit.tables.context import TableContext
 from cdckit.tables.evolution import Evolution
-from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.appending import append
 from cdckit.tables.lake.deferred import DeferredChanges
 from cdckit.tables.lake.history import History, endings_of
 from cdckit.tables.lake.mirror import Mirror
@@ -164,16 +162,8 @@ class LakeTable:
         if log.rows and self._evolution.present():
             rows = rows.and_groups(log.rows)
         if rows.parts and not self._has:
-            self._append(rows, batch)
+            append(self.target, rows, self._evolution.columns, self._evolution.fitting, batch)
         self._evolution.use({name: accepted[name] for name in log.used})
-
-    def _append(self, rows: TableRows, batch: BatchId) -> None:
-        columns = self._evolution.columns
-        schema, batches = arrow_schema(columns), rows.typed(columns, self._evolution.fitting)
-        if rows.spilled:
-            self.target.append(pa.RecordBatchReader.from_batches(schema, batches), batch)
-        else:
-            self.target.append(pa.Table.from_batches(list(batches), schema), batch)
 
     def _follow(self, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:
         evolution, target = self._evolution, self.target

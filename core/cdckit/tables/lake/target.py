@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
 
+from cdckit.tables.lake.data_files import DataFile, DataFiles
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import BatchId, Target
 
@@ -151,6 +152,20 @@ class LakeTarget(Target):
     @abstractmethod
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one commit."""
+
+    @property
+    def files(self) -> DataFiles:
+        """Its data files, for whoever writes some before a commit."""
+        raise NotImplementedError(f"{type(self).__name__} has no data files of others")
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether data files with some of its columns can be added as they are."""
+        return False
+
+    def append_files(self, files: Sequence[DataFile], batch: BatchId) -> None:
+        """Adds data files in one commit."""
+        raise NotImplementedError(f"{type(self).__name__} has no data files of others")
 
     @abstractmethod
     def replace(self, rows: Rows, batch: BatchId) -> None:
