@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cdckit import Finding, Images
-from cdckit.tables.delta.data_files import DeltaFiles
 from cdckit.tables.delta.passing import ERRORS, passes, reason, refuses_rows
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.lake.faults import Faults
@@ -16,6 +16,9 @@ from cdckit.tables.lake.sink import LakeSink
 from cdckit.tables.sink import RowEncoder
 from cdckit_delta.checks import check_place
 from cdckit_delta.config import DeltaConfig
+
+if TYPE_CHECKING:
+    from cdckit.tables.delta.data_files import DeltaFiles
 
 
 class DeltaSink(LakeSink):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -315,3 +317,9 @@ def test_who_writes(tmp_path: Path, options: dict[str, Any], beside: bool, gathe
         assert sink.workers_write(beside_driver=beside) is gathers
         assert isinstance(sink.task_encoder(beside_driver=beside), GatheringTableEncoder) is gathers
         assert isinstance(sink.encoder(), TableEncoder)  # what is replayed goes the driver's way
+
+
+def test_who_has_no_such_files_does_not_load_what_writes_them() -> None:
+    """The direct runner's process: they would take memory."""
+    code = "import sys, cdckit_delta.sink; sys.exit('pyarrow.parquet' in sys.modules or 'pyarrow.fs' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,7 +15,6 @@ from deltalake.transaction import AddAction
 
 from cdckit.errors import SinkError
 from cdckit.tables.alterations import NOTE as DUE
-from cdckit.tables.delta.data_files import DeltaFiles
 from cdckit.tables.delta.features import left_to_others
 from cdckit.tables.delta.files import FILES
 from cdckit.tables.delta.merging import committed_as, exchanged, merged
@@ -34,6 +33,8 @@ from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Step
 
 if TYPE_CHECKING:
     from deltalake.transaction import RemoveAction  # which earlier releases lack
+
+    from cdckit.tables.delta.data_files import DeltaFiles
 
 log = logging.getLogger("cdckit.tables")
 
@@ -245,6 +246,8 @@ class DeltaTarget(LakeTarget):
     @property
     def files(self) -> DeltaFiles:
         """Its data files."""
+        from cdckit.tables.delta.data_files import DeltaFiles  # noqa: PLC0415 - its libraries take memory
+
         return DeltaFiles(self.path, self._storage, self._placing.indexed)
 
     @property

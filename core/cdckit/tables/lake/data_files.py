@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Self
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 log = logging.getLogger("cdckit.tables")
 
@@ -105,6 +104,8 @@ class FiledRows:
             self._data = self.files.read(self.file.name)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq  # noqa: PLC0415 - it takes memory, and is needed here alone
+
         self.fetch()
         yield from pq.ParquetFile(pa.BufferReader(self._data)).iter_batches()
 
