@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from queue import Empty, SimpleQueue
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -17,22 +18,33 @@ class StopSignal:
     """
 
     def __init__(self) -> None:
-        self._wanted = threading.Event()
+        self._wanted = False
+        # A signal's handler runs between any two steps of the main thread, be it within a wait: it may take no lock, as
+        # an Event does, which that holds already. `SimpleQueue.put` is made for it.
+        self._woken = SimpleQueue[None]()
         self.signal: int | None = None
         self._before: dict[int, signal._HANDLER] = {}
 
     def __call__(self) -> bool:
         """Whether the pipeline is to stop."""
-        return self._wanted.is_set()
+        return self._wanted
 
     def stop(self, number: int | None = None) -> None:
         """Asks the pipeline to stop, as the signal `number` would."""
         self.signal = number
-        self._wanted.set()
+        self._wanted = True
+        self._woken.put(None)
 
     def wait(self, seconds: float) -> bool:
         """Waits up to `seconds`; true as soon as the pipeline is to stop."""
-        return self._wanted.wait(seconds)
+        if self._wanted:
+            return True
+        try:
+            self._woken.get(timeout=max(seconds, 0.0))
+        except Empty:
+            return self._wanted
+        self._woken.put(None)  # for another thread that waits
+        return True
 
     @property
     def interrupted(self) -> bool:
