@@ -18,7 +18,9 @@ from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.delta.features import left_to_others
 from cdckit.tables.delta.files import FILES
 from cdckit.tables.delta.merging import committed_as, exchanged, merged
+from cdckit.tables.delta.passing import refuses_rows
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
+from cdckit.tables.delta.refused import refused_rows
 from cdckit.tables.delta.sql import any_of, one_of, quoted
 from cdckit.tables.delta.version import DeltaVersion, at_batch
 from cdckit.tables.destinations import folder_name
@@ -238,6 +240,14 @@ class DeltaTarget(LakeTarget):
         """The versions of a history that have no end, in which a column has one of some values."""
         wanted = "true" if column is None else one_of(column, values)
         return DeltaVersion(self.table).scan(self.schema().names, f"{quoted(END)} is null and {wanted}")
+
+    def refuses_rows(self, error: Exception) -> bool:
+        """As delta-rs tells them."""
+        return refuses_rows(error)
+
+    def refused(self, rows: Iterable[pa.RecordBatch]) -> Mapping[str, str]:
+        """By what the table asks of rows."""
+        return refused_rows(self.table, rows)
 
     def append(self, rows: Rows, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cdckit.api.held import Images
-from cdckit.errors import RetriableSinkError
+from cdckit.errors import RetriableSinkError, RowsRefusedError
 from cdckit.tables.context import TableContext
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.lake.sink import LakeSink
@@ -74,6 +74,9 @@ class LakeOnSpark(SparkTableSink):
                 except RetriableSinkError as error:
                     self._sink.look_again()
                     self._context.pause(error)
+                except RowsRefusedError:
+                    self._sink.look_again()  # the same batch comes again without these rows
+                    raise
         finally:
             self._sink.drop()
 

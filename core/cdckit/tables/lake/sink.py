@@ -28,6 +28,7 @@ from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.lake.written import Written
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
+from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.sink import Packet, rows_of
 from cdckit.tables.target import BatchId
 
@@ -235,8 +236,10 @@ class LakeSink(DirectTableSink):
         write = partial(self._write_table, batch=batch, asked=asked, again=again)
         jobs = [self._pool.submit(write, topic, rows) for topic, rows in tables.items()]
         faults = [error for job in jobs if (error := job.exception()) is not None]
-        lasting = [error for error in faults if not isinstance(error, RetriableSinkError)]
-        for error in (*lasting, *faults):
+        found = [error for error in faults if isinstance(error, RowsFoundError)]
+        lasting = [error for error in faults if not isinstance(error, RetriableSinkError | RowsFoundError)]
+        together = [RowsFoundError.of(found)] if found else []
+        for error in (*lasting, *together, *faults):
             raise error
 
     def _write_table(self, topic: str, rows: TableRows, batch: BatchId, asked: Asked, again: bool) -> None:

@@ -33,7 +33,8 @@ class SpilledRows:
         self.rows += int(batch.num_rows)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        self._writer.close()
-        self._file.close()
+        if not self._file.closed:
+            self._writer.close()
+            self._file.close()
         with pa.OSFile(str(self._path), "rb") as file, pa.ipc.open_stream(file) as stream:
             yield from stream

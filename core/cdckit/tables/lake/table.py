@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from cdckit import MarkKind
 from cdckit.tables.context import TableContext
@@ -46,6 +47,7 @@ class LakeTable:
 
     def __init__(self, target: LakeTarget, config: LakeOptions, context: TableContext) -> None:
         self.target = target
+        target.finds_refused = context.finds_refused
         self._config = config
         self._context = context
         self._follows, self._keeps = config.mode != "changelog", config.mode == "history"
@@ -162,7 +164,9 @@ class LakeTable:
         if log.rows and self._evolution.present():
             rows = rows.and_groups(log.rows)
         if rows.parts and not self._has:
-            append(self.target, rows, self._evolution.columns, self._evolution.fitting, batch)
+            columns, fitting = self._evolution.columns, self._evolution.fitting
+            with self.target.finding(partial(rows.typed, columns, fitting)):
+                append(self.target, rows, columns, fitting, batch)
         self._evolution.use({name: accepted[name] for name in log.used})
 
     def _follow(self, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:

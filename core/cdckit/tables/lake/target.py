@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
 
 from cdckit.tables.lake.data_files import DataFile, DataFiles
+from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import BatchId, Target
 
@@ -84,6 +86,8 @@ class LakeTarget(Target):
 
     changes_rows: ClassVar[bool] = True
     alters_at_once: ClassVar[bool] = True
+    finds_refused = False
+    """Whether rows are looked for that the table does not take."""
 
     @abstractmethod
     def exists(self) -> bool:
@@ -148,6 +152,34 @@ class LakeTarget(Target):
     @abstractmethod
     def without_end(self, column: str | None = None, values: Collection[Any] = ()) -> Iterator[pa.RecordBatch]:
         """The versions of a history that have no end, or those in which a column has one of some values, and others."""
+
+    def refuses_rows(self, error: Exception) -> bool:
+        """Whether a fault is said of what rows hold."""
+        return isinstance(error, pa.ArrowInvalid)
+
+    def refused(self, rows: Iterable[pa.RecordBatch]) -> Mapping[str, str]:
+        """The positions of those among rows that the table does not take, each with the reason; none by default."""
+        return {}
+
+    @contextmanager
+    def finding(self, rows: Callable[[], Iterable[pa.RecordBatch]]) -> Iterator[None]:
+        """Has rows looked for that the table does not take, where somebody wants to know which.
+
+        Args:
+            rows: gives what is put, where that was refused.
+
+        Raises:
+            RowsFoundError: these are the rows.
+        """
+        try:
+            yield
+        except Exception as error:
+            if not self.finds_refused or not self.refuses_rows(error):
+                raise
+            reasons = {place: f"table {self}: {said}" for place, said in self.refused(rows()).items() if place}
+            if not reasons:
+                raise
+            raise RowsFoundError(next(iter(reasons.values())), reasons) from error
 
     @abstractmethod
     def append(self, rows: Rows, batch: BatchId) -> None:
