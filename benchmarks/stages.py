@@ -1,8 +1,8 @@
 """Where a backlog's time and CPU go on Spark, stage by stage: `python -m benchmarks.stages [--rows 1200000]`.
 
-Archived log files are read by the direct runner, and by Spark on one and on two processors, into Kafka and into a Delta
-changelog. Of Spark's batches the first ones are left out: Java compiles there. What each process takes is looked at ten
-times a second, and counted for what Spark's own event log says was going on.
+Archived log files are read by the direct runner, and by Spark on one and on two processors, into Kafka and into Delta
+changelogs. Of Spark's batches the first ones are left out: Java compiles there. What each process takes is looked at
+ten times a second, and counted for what Spark's own event log says was going on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ WARM_UPS = 3
 """So many batches are left out."""
 BATCHES = 8
 """Into about so many the backlog is cut."""
-SINKS = ("kafka", "delta")
+SINKS = ("kafka", "spark", "delta")
+"""On Spark: Kafka, and the two that keep Delta tables, which are measured beside the direct runner's one."""
 _WHAT = {
     "plan": "plan: look at the log, cut it",
     "read": "read, decode, encode (and write, where nothing is shuffled)",
@@ -95,8 +96,8 @@ def main(rows: int, sinks: tuple[str, ...], workers: tuple[int, ...]) -> None:
 
 def _targets(sink: str, stack: ExitStack) -> tuple[Target, Target]:
     """Of the direct runner, and of Spark."""
-    if sink == "delta":
-        return DeltaTarget("delta"), DeltaTarget("spark")
+    if sink != "kafka":
+        return DeltaTarget("delta"), DeltaTarget(sink)
     kafka = stack.enter_context(closing(KafkaTarget(stack.enter_context(KafkaBroker(heap="512m", jvm=())))))
     return kafka, kafka
 

@@ -18,19 +18,23 @@ from pathlib import Path
 from testkit.matrix import ROOT, verdict
 
 RELEASES = ("4.0", "4.1", "4.2")
-CORE = (
-    "tests/spark/test_stream_reader.py",
-    "tests/spark/test_runner.py",
-    "tests/spark/test_exactly_once.py",
-    "tests/spark/test_data_source.py",
-    "tests/spark/test_written_streams.py",
-    "tests/spark/test_tables.py",
-    "tests/spark/test_key_changes.py",
-    "tests/spark/test_evolution.py",
-    "tests/spark/test_kafka.py",
-    "tests/spark/test_kill.py",
-)
-"""What differs between releases is on the way of all of these: planning, ends, tables, Kafka, kills."""
+PATHS = {
+    "planning, and where batches end": ("stream_reader", "runner", "snapshot_batches"),
+    "large transactions, batches by time": ("large_transactions",),
+    "the planner reads in order: signals, heartbeats": ("signals",),
+    "messages": ("kafka", "exactly_once"),
+    "tables, by Spark and by the driver": ("tables", "key_changes", "evolution", "two_writers"),
+    "the sinks delta and iceberg, branches": ("lakes_by_driver",),
+    "a direct process has the tail": ("tail",),
+    "the ledger": ("proof_ledger",),
+    "the quarantine": ("refused_rows", "refused_by_driver"),
+    "jobs of one's own": ("data_source", "bounded_reads", "typed_rows", "own_tables"),
+    "messages of jobs of one's own": ("written_streams", "written_topics"),
+    "Spark Connect": ("connect",),
+    "kills": ("kill", "kill_exactly_once"),
+}
+"""What differs between releases is on the way of these: each with the test files that go it."""
+CORE = tuple(f"tests/spark/test_{name}.py" for names in PATHS.values() for name in names)
 SERVERS = ("java", "delta")
 
 
@@ -66,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the releases that are asked for, and prints what came of each; returns the exit code."""
     parser = argparse.ArgumentParser(description="The tests of Spark on several releases of it.")
     parser.add_argument("releases", nargs="*", default=RELEASES, metavar="RELEASE", help="of Spark; all by default")
-    parser.add_argument("--core", action="store_true", help="the files alone that test what differs between releases")
+    parser.add_argument("--core", action="store_true", help="the files alone that go each way once")
     parser.add_argument("--tests", nargs=argparse.REMAINDER, help="arguments of pytest, in the place of tests/spark")
     asked = parser.parse_args(arguments)
     tests = asked.tests or (CORE if asked.core else ("tests/spark",))

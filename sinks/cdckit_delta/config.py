@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, NonNegativeInt
 
 from cdckit import Dataset, FolderUrl, NameList, dataset_below, split_names
 from cdckit.tables.delta.placing import Placing
@@ -36,6 +36,12 @@ class DeltaConfig(LakeOptions):
     table: dict[str, str] = Field(default_factory=dict)
     """Properties of new tables, by Delta's names: `table.delta.deletedFileRetentionDuration: interval 3 days`,
     `table.delta.logRetentionDuration` …
+    """
+
+    task_file_bytes: NonNegativeInt = 4 << 20
+    """On Spark, in `mode: changelog`: a task that has read so many bytes of a table's rows, as they take memory, puts
+    them into a data file itself. Smaller shares go to the driver, which makes one file of those of all tasks; 0 sends
+    all rows there.
     """
 
     def dataset(self, name: str) -> Dataset:

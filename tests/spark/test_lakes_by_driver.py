@@ -17,7 +17,7 @@ from cdckit.errors import RetriableSinkError
 from cdckit.tables.context import TableContext
 from cdckit.tables.lake.on_spark import LakeOnSpark
 from cdckit.tables.lake.table import LakeTable
-from cdckit.tables.packets import PACKET_SCHEMA, table_packets
+from cdckit.tables.packets import FIRST_BYTES, PACKET_SCHEMA, table_packets
 from cdckit_iceberg.config import IcebergConfig
 from cdckit_iceberg.sink import IcebergOnSpark
 from delta_sink import versions
@@ -145,6 +145,7 @@ class Written:
 
     def __init__(self, session: SparkSession, folder: Path, mode: str) -> None:
         self.session, self.folder, self.mode = session, folder, mode
+        self.before = 0
         self.pauses: list[RetriableSinkError] = []
         self.sink = self.made()
 
@@ -162,20 +163,23 @@ class Written:
             for number in numbers
             for packet in encode([event("c", number, f"n{number}").replace(position=f"p{number:04}")])
         ]
-        return self.session.createDataFrame(pa.Table.from_batches([table_packets(packets)]).to_pandas(), PACKET_SCHEMA)
+        batch = table_packets(packets, self.before)
+        return self.session.createDataFrame(pa.Table.from_batches([batch]).to_pandas(), PACKET_SCHEMA)
 
     def rows(self) -> list[int]:
         return sorted(target_in(self.folder).table.refresh().scan().to_arrow().column("id").to_pylist())
 
 
-@pytest.mark.parametrize("parted", [False, True], ids=["together", "parted"])
+@pytest.mark.parametrize("fetched", ["at once", "together", "parted"])
 def test_a_batch_that_comes_again_is_there_once(
-    session: SparkSession, tmp_path: Path, parted: bool, monkeypatch: pytest.MonkeyPatch
+    session: SparkSession, tmp_path: Path, fetched: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if parted:
+    written = Written(session, tmp_path, "changelog")
+    if fetched != "at once":
+        written.before = FIRST_BYTES - 1000  # some packets are the first ones, and some are not
+    if fetched == "parted":
         monkeypatch.setattr("cdckit.tables.lake.on_spark._TOGETHER", 0)
         monkeypatch.setattr("cdckit.tables.lake.sink.FULL_BYTES", 1)
-    written = Written(session, tmp_path, "changelog")
     assert written.sink.write(written.frame(1, 2, 3), 0) == 3
     assert written.sink.write(written.frame(1, 2, 3), 0) == 3
     written.sink = written.made()

@@ -13,6 +13,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from proof.shop import change, deliver, fill, piped, proved
 from proof.test_ledger import said
+from spark.checkpoints import forget_commit
 from testkit.running import Pipeline
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
@@ -30,14 +31,6 @@ def kept(server: SQLServer, database: str, folder: Path, sink: dict[str, Any], *
 
 def on_spark(pipeline: Pipeline) -> None:
     SparkRunner(load_pipeline(pipeline.written(), runner="spark")).run(once=True)
-
-
-def forget_commit(pipeline: Pipeline) -> None:
-    """As if Spark had been killed before it noted that its last batch was done."""
-    [commits] = (pipeline.state / "spark").glob("*/commits")
-    last = max((path for path in commits.iterdir() if path.name.isdecimal()), key=lambda path: int(path.name))
-    last.unlink()
-    last.with_name(f".{last.name}.crc").unlink(missing_ok=True)
 
 
 @pytest.mark.unequal("rows of the lake are forged")
@@ -60,7 +53,7 @@ def test_tables(
     db_server.execute(f"update {database}.orders set id = id + 5000, ratio = 0.1 where id between 60 and 65")
     on_spark(pipeline)
     assert said(pipeline, capfd) == ("equal", 98, "")
-    forget_commit(pipeline)
+    forget_commit(pipeline.state)
     assert said(pipeline, capfd) == ("equal", 100, ""), "the tables and the ledger as they were before the batch"
     on_spark(pipeline)
     assert said(pipeline, capfd) == ("equal", 98, "")
@@ -102,7 +95,7 @@ def test_messages(
         assert said(pipeline, capfd) == ("equal", 100, "")
         change(db_server, database)
         on_spark(pipeline)
-        forget_commit(pipeline)
+        forget_commit(pipeline.state)
         assert said(pipeline, capfd)[0] == "equal"
     db_server.execute(f"insert into {database}.orders (id) values (9001)")
     on_spark(pipeline)

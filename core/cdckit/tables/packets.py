@@ -12,6 +12,10 @@ from cdckit.tables.sink import Packet
 PACKET_SCHEMA = "topic string, layout string, bucket int, position string, rows bigint, data binary, mark string"
 """The columns of a batch of packets, as Spark's DDL."""
 
+FIRST_BYTES = 512 << 10
+"""So many bytes of packets has a task in bucket 0, the first ones; the others are in bucket 1. Where there are none of
+these, as in small batches and those of files, all may be fetched at once."""
+
 PacketRow: TypeAlias = tuple[str, str, int, str, int, bytes, str | None]
 """One row of these columns."""
 
@@ -29,13 +33,26 @@ _ARROW_SCHEMA = pa.schema(
 
 
 def packet_rows(packets: Iterable[Packet]) -> list[PacketRow]:
-    """Packets of tables as rows."""
-    return [(p.topic, p.layout, 0, p.position, p.rows, p.data, p.mark) for p in packets]
+    """Packets of tables as rows, the first ones of a task."""
+    return [_row(packet, 0) for packet in packets]
 
 
-def table_packets(packets: Iterable[Packet]) -> pa.RecordBatch:
-    """Packets of tables as a batch of rows."""
-    return packet_batch(packet_rows(packets))
+def _row(packet: Packet, bucket: int) -> PacketRow:
+    return packet.topic, packet.layout, bucket, packet.position, packet.rows, packet.data, packet.mark
+
+
+def table_packets(packets: Iterable[Packet], before: int = 0) -> pa.RecordBatch:
+    """Packets of tables as a batch of rows.
+
+    Args:
+        packets: of one task.
+        before: so many bytes of packets the task has made already.
+    """
+    rows = []
+    for packet in packets:
+        before += len(packet.data)
+        rows.append(_row(packet, int(before > FIRST_BYTES)))
+    return packet_batch(rows)
 
 
 def packet_batch(rows: Sequence[PacketRow]) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from cdckit.api.marks import RoutedMark
 from cdckit.api.record import Record
@@ -62,6 +62,24 @@ class RowEncoder(Protocol):
         """
 
 
+@runtime_checkable
+class GatheringEncoder(RowEncoder, Protocol):
+    """An encoder that keeps rows of one call for those that follow, and may put them where the sink finds them."""
+
+    def flushed(self, *, last: bool) -> Iterable[Packet]:
+        """More packets: after each call those without which too much would wait, at the end of the task all.
+
+        Args:
+            last: whether the task is at its end.
+
+        Raises:
+            SinkError: rows cannot be put where they are to be.
+        """
+
+    def drop(self) -> None:
+        """Removes what was put there: the task has failed, and none of its packets is used."""
+
+
 class SparkTableSink(TableSink):
     """A sink that keeps tables. It is constructed with its config model's instance alone.
 
@@ -86,7 +104,15 @@ class SparkTableSink(TableSink):
 
     @abstractmethod
     def encoder(self) -> RowEncoder:
-        """A new encoder. Called in worker processes, where `open` is not."""
+        """A new encoder, which keeps nothing. Called in any process, `open` or not."""
+
+    def task_encoder(self, *, beside_driver: bool) -> RowEncoder:
+        """A new encoder for one task of a worker, where `open` is not called; by default that of `encoder`.
+
+        Args:
+            beside_driver: whether the worker has the folders of the driver's machine.
+        """
+        return self.encoder()
 
     @abstractmethod
     def open(self, session: SparkSession, context: TableContext) -> None:

@@ -5,7 +5,7 @@ Python workers live from batch to batch, so what is expensive to make (connectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,14 +17,10 @@ from cdckit.api.notices import Notices
 from cdckit.api.record import Batch, Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
-from cdckit.engine.chain import TransformChain
-from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.lineage.outputs import OutputWatch
-from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.pipeline import Encoder, make_encoder, make_sink, make_source
 from cdckit.engine.quarantine.delivery import TolerantEncoder
 from cdckit.engine.quarantine.entries import Entries
-from cdckit.engine.quarantine.rows import TolerantRows
 from cdckit.engine.spark.arrow import to_arrow
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
@@ -33,13 +29,12 @@ from cdckit.engine.spark.kept_batches import KeptBatch
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets
 from cdckit.engine.spark.relay import relayed
+from cdckit.engine.spark.table_output import TableOutput
 from cdckit.engine.spark.typed_rows import TypedRows
 from cdckit.engine.spark.worker_cache import WorkerCache
-from cdckit.tables.packets import table_packets
-from cdckit.tables.sink import Packet, RowEncoder, SparkTableSink
+from cdckit.tables.sink import SparkTableSink
 
 if TYPE_CHECKING:
-    from cdckit.engine.ledger.task_rows import TaskRows
     from cdckit.engine.spark.ledger_inbox import TaskLedger
 
 CHUNK = 2000
@@ -111,7 +106,9 @@ class _Reading:
             sink = make_sink(self.job.pipeline)
             assert isinstance(sink, SparkTableSink)
             rows = None if self.ledger is None else self.ledger.rows
-            return _table_output(sink.encoder(), self._encoder.chain, self.faults, self.job.pipeline, rows)
+            name = self.job.pipeline.sink.registration.name
+            encode = sink.task_encoder(beside_driver=self.job.spools)
+            return TableOutput(encode, self._encoder.chain, self.faults, name, rows)
         if self.job.shape is not None:
             return TypedRows(self.job.shape, self._encoder.chain, marks=self.source.tells_marks)
         portions = self._encoder.portions
@@ -174,12 +171,7 @@ def read_splits(
             reading.faults.begin()
         if reading.ledger is not None:
             reading.ledger.begin(*task)
-        for split in splits:
-            batches = reading.batches(replace(split, attempt=_attempt()))
-            for records, marks in _chunks(batches, by_table=job.form == "table rows"):
-                yield from output(records, marks)
-                if reading.ledger is not None:
-                    reading.ledger.tell()
+        yield from _made(reading, splits, output)
         if reading.faults is not None:
             # Before the task ends, as Spark may commit the batch from then on: what is set aside has to be kept by
             # then.
@@ -191,47 +183,27 @@ def read_splits(
         reading.tell_found()
 
 
+def _made(reading: _Reading, splits: Sequence[Split], output: Output) -> Iterator[pa.RecordBatch]:
+    tables = output if isinstance(output, TableOutput) else None
+    try:
+        for split in splits:
+            batches = reading.batches(replace(split, attempt=_attempt()))
+            for records, marks in _chunks(batches, by_table=tables is not None):
+                yield from output(records, marks)
+                if reading.ledger is not None:
+                    reading.ledger.tell()
+        made = [] if tables is None else [*tables.rest()]
+    except BaseException:
+        if tables is not None:
+            tables.drop()
+        raise
+    yield from made
+
+
 def _attempt() -> int:
     """Which attempt at its split this task is; those of one task may overlap (`spark.speculation`)."""
     task = TaskContext.get()
     return 0 if task is None else task.attemptNumber()
-
-
-def _table_output(
-    encode: RowEncoder,
-    chain: TransformChain,
-    faults: TaskFaults | None,
-    pipeline: ResolvedPipeline,
-    rows: TaskRows | None = None,
-) -> Output:
-    routes = MarkRoutes(chain)
-    if rows is not None:
-        return _watched_output(encode, chain, routes, rows)
-
-    def made(records: Sequence[Record]) -> Iterable[Packet]:
-        return encode(chain.apply(records))
-
-    sink = pipeline.sink.registration.name
-    make = made if faults is None else TolerantRows(made, faults, sink)
-
-    def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
-        packets = make(records if faults is None else faults.taken_by_tables(records, sink))
-        if marks:
-            packets = [*packets, *(encode.mark(routed) for mark in marks for routed in routes.of(mark))]
-        yield table_packets(packets)
-
-    return output
-
-
-def _watched_output(encode: RowEncoder, chain: TransformChain, routes: MarkRoutes, rows: TaskRows) -> Output:
-    """Of a pipeline with a ledger, which sets no record aside."""
-
-    def output(records: Sequence[Record], marks: Sequence[TableMark]) -> Iterator[pa.RecordBatch]:
-        behind, routed = chain.apply(records), [one for mark in marks for one in routes.of(mark)]
-        rows.take_records(behind, routed)
-        yield table_packets([*encode(behind), *(encode.mark(one) for one in routed)])
-
-    return output
 
 
 def _chunks(

@@ -18,10 +18,19 @@ _PLAIN_READER = 1
 _LIMITED = "__CHAR_VARCHAR_TYPE_STRING"
 """The part of a text column's metadata in which Spark notes that it is a CHAR or VARCHAR, whose length it holds to."""
 
+_INVARIANTS = "delta.invariants"
+"""The part of a column's metadata that says what its values have to be."""
+
 
 def left_to_spark(table: DeltaTable) -> str | None:
     """Why a table is not written by delta-rs beside Spark; None: it may be."""
     return next(_reasons(table), None)
+
+
+def left_to_others(table: DeltaTable) -> str | None:
+    """Why data files are not added to a table as they are; None: they may be."""
+    checked = (each.name for each in table.schema().fields if _INVARIANTS in each.metadata)
+    return left_to_spark(table) or next((f"column '{name}', whose values are checked" for name in checked), None)
 
 
 def keeps_features(table: DeltaTable) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from deltalake import WriterProperties
 
-_DICTIONARY_BYTES = 128 << 10
+DICTIONARY_BYTES = 128 << 10
 """A column whose different values take more gets no dictionary. One of a MiB, the default, is given up for columns of
 many values, too, but late: writing took 10 to 25 % more CPU, and a file of 200,000 rows a quarter more room."""
-_ROWS = 128 << 10
+ROWS = 128 << 10
 """So many rows are held, compressed, until they are written; a million by default."""
 FILES = WriterProperties(
     compression="SNAPPY",  # as by default
-    dictionary_page_size_limit=_DICTIONARY_BYTES,
-    max_row_group_size=_ROWS,
+    dictionary_page_size_limit=DICTIONARY_BYTES,
+    max_row_group_size=ROWS,
 )
 """Of files that take a batch's rows."""
+INDEXED = 32
+"""Of so many columns, the first ones, statistics are made, as Delta does (`delta.dataSkippingNumIndexedCols`)."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from deltalake import DeltaTable
 
 from cdckit.errors import SinkError
+from cdckit.tables.delta.files import INDEXED
 
 log = logging.getLogger("cdckit.tables")
 
@@ -29,6 +30,12 @@ class Placing:
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def indexed(self) -> int:
+        """Of how many columns of new tables there are statistics; less than 0: of all."""
+        told = self.properties.get("delta.dataSkippingNumIndexedCols", "")
+        return int(told) if told.lstrip("-").isdigit() else INDEXED
 
     def partitions(self, table: object, columns: Iterable[str]) -> list[str]:
         """The columns of a new table that it is partitioned by."""

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from arro3.core import Table
 from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake.transaction import AddAction
 
 from cdckit.errors import SinkError
 from cdckit.tables.allocators import load_arrow
 from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.delta.columns import columns_of
 from cdckit.tables.delta.commits import committed_as
+from cdckit.tables.delta.features import left_to_others
 from cdckit.tables.delta.files import FILES
+from cdckit.tables.delta.passing import refuses_rows
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
 from cdckit.tables.delta.sql import any_of, one_of, quoted
 from cdckit.tables.delta.version import DeltaVersion, at_batch
@@ -30,7 +33,11 @@ from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Step
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from arro3.core.types import ArrowStreamExportable
+    from arro3.core.types import ArrowArrayExportable, ArrowStreamExportable
+    from deltalake.transaction import RemoveAction  # which earlier releases lack
+
+    from cdckit.tables.delta.data_files import DeltaFiles
+    from cdckit.tables.lake.data_files import DataFile
 
 log = logging.getLogger("cdckit.tables")
 
@@ -234,9 +241,40 @@ class DeltaTarget(LakeTarget):
         wanted = "true" if column is None else one_of(column, values)
         return DeltaVersion(self.table).scan(self.schema().names, f"{quoted(END)} is null and {wanted}")
 
+    def refuses_rows(self, error: Exception) -> bool:
+        """As delta-rs tells them."""
+        return refuses_rows(error)
+
+    def refused(self, rows: Iterable[ArrowArrayExportable]) -> Mapping[str, str]:
+        """By what the table asks of rows."""
+        from cdckit.tables.delta.refused import refused_rows  # noqa: PLC0415 - it loads pyarrow, as Spark has done
+
+        return refused_rows(self.table, rows)
+
     def append(self, rows: ArrowStreamExportable, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
         write_deltalake(self.table, rows, mode="append", writer_properties=FILES, commit_properties=committed_as(batch))
+
+    @property
+    def files(self) -> DeltaFiles:
+        """Its data files."""
+        from cdckit.tables.delta.data_files import DeltaFiles  # noqa: PLC0415 - its libraries take memory
+
+        return DeltaFiles(self.path, self._storage, self._placing.indexed)
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether a file needs nothing but its rows: no partitions, other names of columns, checks of values."""
+        return self.exists() and left_to_others(self.table) is None
+
+    def append_files(self, files: Sequence[DataFile], batch: BatchId) -> None:
+        """Adds data files in one commit that carries the batch's number."""
+        added: list[AddAction | RemoveAction] = [
+            AddAction(one.name, one.size, {}, one.written_ms, True, one.statistics) for one in files
+        ]
+        table = self.table
+        table.create_write_transaction(added, "append", table.schema(), commit_properties=committed_as(batch))
+        self.refresh()  # it knows no more than before
 
     def replace(self, rows: Rows, batch: BatchId) -> None:
         """Puts rows, and their columns, in the place of all others, in one commit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
@@ -65,7 +66,8 @@ class History:
         elif not rows.spilled:
             self._change(parts, endings)
         elif parts.reads and not self.target.has_rows:
-            self._append(batch.drop_columns([*MARKS]) for batch in self._typed(parts))
+            with self.target.finding(partial(self._read, parts)):
+                self._append(self._read(parts))
         else:
             self._change_by_files(parts, endings)
 
@@ -76,6 +78,10 @@ class History:
         changes = in_order(pa.Table.from_batches(batches))
         standing = self._standing(changes, parts, endings)
         changed = self._changed(standing, changes, parts, endings)
+        with self.target.finding(changed.new.to_batches):
+            self._put(changed, endings)
+
+    def _put(self, changed: Changed, endings: Sequence[Ending]) -> None:
         if endings:  # what is not among the rows that are merged ends
             self._merge(pa.concat_tables([changed.new, changed.ended, changed.kept]), endings)
         elif changed.ended.num_rows:
@@ -188,6 +194,10 @@ class History:
         """The table's columns, and those that say what a row does."""
         olds = [pa.field(OLD_KEY + name, self._schema.field(name).type) for name in parts.key if parts.moved]
         return pa.schema([*self._schema, *schema_of(MARKS), *olds])
+
+    def _read(self, parts: _Parts) -> Iterator[pa.RecordBatch]:
+        """What a snapshot has read, each row a version."""
+        return (batch.drop_columns([*MARKS]) for batch in self._typed(parts))
 
     def _typed(self, parts: _Parts) -> Iterator[pa.RecordBatch]:
         schema = self._typed_schema(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from cdckit.tables.definitions import Fitting
 from cdckit.tables.key_follower import Follower
 from cdckit.tables.lake.arrow_types import commented
 from cdckit.tables.lake.folding import (
+    KEPT,
     Unkeyed,
     absent_columns,
     in_order,
@@ -142,7 +144,8 @@ class Mirror:
     def _replace(self, rows: pa.Table) -> None:
         """Makes these rows the only ones."""
         schema = self._with_comments(rows.schema)
-        self.target.replace(rows.cast(schema), self.batch)
+        with self.target.finding(rows.to_batches):
+            self.target.replace(rows.cast(schema), self.batch)
 
     def _replace_by_files(self, rows: TableRows, emptied: Emptied) -> None:
         """The same of so many rows that they are not held together: a snapshot's, each of which has its own key."""
@@ -155,7 +158,8 @@ class Mirror:
                 left = left.filter(pc.not_equal(left.column(OP), "d")).select(schema.names)
                 yield from left.cast(schema).to_batches()
 
-        self.target.replace(pa.RecordBatchReader.from_batches(schema, kept()), self.batch)
+        with self.target.finding(kept):
+            self.target.replace(pa.RecordBatchReader.from_batches(schema, kept()), self.batch)
 
     def _with_comments(self, schema: pa.Schema) -> pa.Schema:
         """Columns with the comments that they have in the table, or are to have."""
@@ -167,7 +171,8 @@ class Mirror:
 
     def _merge(self, folded: pa.Table, key: Sequence[str], unavailable: Sequence[str], emptied: Emptied) -> None:
         changes = folded.drop_columns([ABSENT])
-        self.target.merge(Merge(changes, key, unavailable, emptied.shares), self.batch)
+        with self.target.finding(partial(_whole, changes)):
+            self.target.merge(Merge(changes, key, unavailable, emptied.shares), self.batch)
 
     def _with_old_rows(
         self, changes: pa.Table, key: Sequence[str], unavailable: Sequence[str], emptied: Emptied
@@ -226,11 +231,14 @@ class Mirror:
     def _merge_unkeyed(self, changes: pa.Table) -> None:
         """Adds rows, and for each deleted one removes one that is equal to it."""
         if pc.all(pc.not_equal(changes.column(OP), "d")).as_py():
-            self.target.append(changes.select(list(self.columns)), self.batch)
+            added = changes.select(list(self.columns))
+            with self.target.finding(added.to_batches):
+                self.target.append(added, self.batch)
             return
         net = Unkeyed(changes, self.columns)
         put = changes.take(pa.array(net.put, pa.int64())).select(list(self.columns))
-        self.target.exchange(put, list(self._equal_rows(net)), self.batch)
+        with self.target.finding(put.to_batches):
+            self.target.exchange(put, list(self._equal_rows(net)), self.batch)
 
     def _equal_rows(self, net: Unkeyed) -> Iterator[str]:
         """The positions of rows in the table that are to be removed, of equal ones the oldest."""
@@ -251,6 +259,14 @@ def key_of(layouts: Sequence[tuple[str, Layout]]) -> tuple[str, ...]:
     if whole:
         return max(whole, key=lambda one: one[0])[1].key
     return next((layout.key for _, layout in layouts if layout.key), ())
+
+
+def _whole(changes: pa.Table) -> list[pa.RecordBatch]:
+    """The rows that are put and have all their values: what the table keeps of a row is not known here."""
+    kept = [changes.column(name) for name in changes.schema.names if name.startswith(KEPT)]
+    chosen = reduce(pc.and_not, kept, pc.not_equal(changes.column(OP), "d"))
+    found: list[pa.RecordBatch] = changes.filter(chosen).to_batches()
+    return found
 
 
 def emptied_columns(emptied: Emptied) -> list[str]:

@@ -5,15 +5,15 @@ A batch that Spark repeats is passed over by the tables that have its number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from cdckit.api.held import Images
-from cdckit.errors import RetriableSinkError
+from cdckit.errors import RetriableSinkError, RowsRefusedError
 from cdckit.tables.context import TableContext
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.lake.sink import LakeSink
-from cdckit.tables.sink import Packet, RowEncoder, SparkTableSink
+from cdckit.tables.sink import Packet, SparkTableSink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 _TOGETHER = 32 << 20
 """So many bytes of packets, which are compressed, come to the driver together; of more a partition at a time."""
 _COLUMNS = ("topic", "layout", "position", "rows", "data", "mark")
+_FIRST = (
+    *("topic", "layout", "position", "rows", "if(bucket > 0, null, data) data", "mark"),
+    "if(bucket > 0, octet_length(data), 0) later",
+)
+"""Those packets whole that may come at once, and of others how large they are."""
 
 
 class LakeOnSpark(SparkTableSink):
@@ -37,7 +42,7 @@ class LakeOnSpark(SparkTableSink):
         self.mirrors = sink.mirrors
         self.commit_interval_ms = sink.commit_interval_ms
 
-    def encoder(self) -> RowEncoder:
+    def encoder(self) -> TableEncoder:
         """Typed rows, as the sink gathers them where no Spark is."""
         config = self._sink.config
         return TableEncoder(config.mode, config.unavailable_value_placeholder, config.declared_columns)
@@ -69,6 +74,9 @@ class LakeOnSpark(SparkTableSink):
                 except RetriableSinkError as error:
                     self._sink.look_again()
                     self._context.pause(error)
+                except RowsRefusedError:
+                    self._sink.look_again()  # the same batch comes again without these rows
+                    raise
         finally:
             self._sink.drop()
 
@@ -83,10 +91,17 @@ class LakeOnSpark(SparkTableSink):
 
 def _fetched(packets: DataFrame) -> Iterator[Packet]:
     """The packets of a batch, which all workers make at the same time."""
-    wanted = packets.select(*_COLUMNS)
-    size = packets.selectExpr("coalesce(sum(octet_length(data)), 0) size").collect()[0].size
-    if size > _TOGETHER:
-        yield from (Packet(*row) for row in wanted.toLocalIterator(prefetchPartitions=True))
+    shown = [*_rows(packets.selectExpr(*_FIRST))]
+    if not any(later for *_, later in shown):
+        yield from (Packet(*row) for *row, _ in shown)
         return
-    for rows in wanted.toArrow().to_batches():
-        yield from map(Packet, *(column.to_pylist() for column in rows.columns))
+    # Not the others alone: a task whose packets were lost meanwhile makes them anew, and need not make the same.
+    size = sum(len(data or b"") + later for *_, data, _, later in shown)
+    wanted = packets.select(*_COLUMNS)
+    rows = wanted.toLocalIterator(prefetchPartitions=True) if size > _TOGETHER else _rows(wanted)
+    yield from (Packet(*row) for row in rows)
+
+
+def _rows(frame: DataFrame) -> Iterator[Sequence[Any]]:
+    for batch in frame.toArrow().to_batches():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

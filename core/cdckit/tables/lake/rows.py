@@ -14,6 +14,7 @@ from cdckit.tables.definitions import Fitting
 from cdckit.tables.fitted_rows import fitted, moved_to
 from cdckit.tables.groups import Group
 from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.data_files import FiledRows
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
 
@@ -135,12 +136,17 @@ class WaitingRows:
         self._marks: list[Mark] = []
         self._files: dict[tuple[Layout, str], SpilledRows] = {}
         self._first: list[Part] = []
+        self._filed: list[Part] = []
 
     def add(self, position: str, layout: Layout, batch: ArrowArrayExportable) -> None:
         """Takes rows."""
         held = Held.of(batch)
         self.bytes += held.batch.nbytes
         self._parts.append(Part(position, layout, held))
+
+    def add_file(self, position: str, layout: Layout, rows: FiledRows) -> None:
+        """Takes rows that are in a data file."""
+        self._filed.append(Part(position, layout, rows))
 
     def add_mark(self, mark: Mark) -> None:
         """Takes a mark."""
@@ -165,4 +171,11 @@ class WaitingRows:
 
     def taken(self) -> TableRows:
         """All of it."""
-        return TableRows([*self._first, *self._parts], self._marks, spilled=bool(self._files))
+        spilled = bool(self._files or self._filed)
+        return TableRows([*self._first, *self._filed, *self._parts], self._marks, spilled=spilled)
+
+    def discard(self) -> None:
+        """Removes the data files that no table has."""
+        for part in self._filed:
+            if isinstance(part.batches, FiledRows):
+                part.batches.discard()

@@ -19,6 +19,7 @@ from cdckit.tables.context import TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
 from cdckit.tables.encoder import TableEncoder
+from cdckit.tables.lake.data_files import DataFile, FiledRows
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows, WaitingRows
@@ -27,6 +28,7 @@ from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.lake.written import Written
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
+from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.sink import Packet
 from cdckit.tables.target import BatchId
 
@@ -134,6 +136,10 @@ class LakeSink(DirectTableSink):
             waiting.add_mark(Mark.loads(packet.mark))
             return
         layout = Layout.loads(packet.layout)
+        if (file := DataFile.loads(packet.data)) is not None:
+            files = self._table(packet.topic).target.files
+            waiting.add_file(packet.position, layout, FiledRows(file, files))
+            return
         from cdckit.tables.streams import rows_of  # noqa: PLC0415 - it loads pyarrow, as Spark has done
 
         for rows in rows_of(packet.data):
@@ -191,6 +197,8 @@ class LakeSink(DirectTableSink):
 
     def drop(self) -> None:
         """Forgets what waits."""
+        for waiting in self._waiting.values():
+            waiting.discard()
         self._waiting, self._bytes, self._records = {}, 0, []
         if self._folder is not None:
             self._folder.cleanup()
@@ -230,8 +238,10 @@ class LakeSink(DirectTableSink):
         write = partial(self._write_table, batch=batch, asked=asked, again=again)
         jobs = [self._pool.submit(write, topic, rows) for topic, rows in tables.items()]
         faults = [error for job in jobs if (error := job.exception()) is not None]
-        lasting = [error for error in faults if not isinstance(error, RetriableSinkError)]
-        for error in (*lasting, *faults):
+        found = [error for error in faults if isinstance(error, RowsFoundError)]
+        lasting = [error for error in faults if not isinstance(error, RetriableSinkError | RowsFoundError)]
+        together = [RowsFoundError.of(found)] if found else []
+        for error in (*lasting, *together, *faults):
             raise error
 
     def _write_table(self, topic: str, rows: TableRows, batch: BatchId, asked: Asked, again: bool) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
-
-from arro3.core import Table
 
 from cdckit import MarkKind
 from cdckit.tables.allocators import load_arrow
 from cdckit.tables.context import TableContext
 from cdckit.tables.evolution import Evolution
-from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.appending import append
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows
 from cdckit.tables.lake.target import LakeTarget
@@ -49,6 +48,7 @@ class LakeTable:
 
     def __init__(self, target: LakeTarget, config: LakeOptions, context: TableContext) -> None:
         self.target = target
+        target.finds_refused = context.finds_refused
         self._config = config
         self._context = context
         self._follows = config.mode != "changelog"
@@ -136,18 +136,10 @@ class LakeTable:
         if log.rows and self._evolution.present():
             rows = rows.and_groups(log.rows)
         if rows.parts and not self._has:
-            self._append(rows, batch)
+            columns, fitting = self._evolution.columns, self._evolution.fitting
+            with self.target.finding(partial(rows.typed, columns, fitting)):
+                append(self.target, rows, columns, fitting, batch)
         self._evolution.use({name: accepted[name] for name in log.used})
-
-    def _append(self, rows: TableRows, batch: BatchId) -> None:
-        columns = self._evolution.columns
-        schema, batches = arrow_schema(columns), rows.typed(columns, self._evolution.fitting)
-        if rows.spilled:
-            from cdckit.tables.lake.spilled_rows import streamed  # noqa: PLC0415 - few pipelines have so many rows
-
-            self.target.append(streamed(schema, batches), batch)
-        else:
-            self.target.append(Table.from_batches(list(batches), schema=schema), batch)
 
     def _follow(self, following: Following, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:
         evolution, target = self._evolution, self.target

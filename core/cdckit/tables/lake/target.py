@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+from cdckit.tables.lake.data_files import DataFile, DataFiles
+from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.segments import Scope
 from cdckit.tables.target import BatchId, Target
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from arro3.core.types import ArrowStreamExportable
+    from arro3.core.types import ArrowArrayExportable, ArrowStreamExportable
 
 Rows: TypeAlias = "pa.Table | pa.RecordBatchReader"
 
@@ -85,6 +88,8 @@ class LakeTarget(Target):
 
     changes_rows: ClassVar[bool] = True
     alters_at_once: ClassVar[bool] = True
+    finds_refused = False
+    """Whether rows are looked for that the table does not take."""
 
     @abstractmethod
     def exists(self) -> bool:
@@ -150,9 +155,53 @@ class LakeTarget(Target):
     def without_end(self, column: str | None = None, values: Collection[Any] = ()) -> Iterator[pa.RecordBatch]:
         """The versions of a history that have no end, or those in which a column has one of some values, and others."""
 
+    def refuses_rows(self, error: Exception) -> bool:
+        """Whether a fault is said of what rows hold."""
+        import pyarrow as pa  # noqa: PLC0415 - asked where rows are looked for, on Spark
+
+        return isinstance(error, pa.ArrowInvalid)
+
+    def refused(self, rows: Iterable[ArrowArrayExportable]) -> Mapping[str, str]:
+        """The positions of those among rows that the table does not take, each with the reason; none by default."""
+        return {}
+
+    @contextmanager
+    def finding(self, rows: Callable[[], Iterable[ArrowArrayExportable]]) -> Iterator[None]:
+        """Has rows looked for that the table does not take, where somebody wants to know which.
+
+        Args:
+            rows: gives what is put, where that was refused.
+
+        Raises:
+            RowsFoundError: these are the rows.
+        """
+        try:
+            yield
+        except Exception as error:
+            if not self.finds_refused or not self.refuses_rows(error):
+                raise
+            reasons = {place: f"table {self}: {said}" for place, said in self.refused(rows()).items() if place}
+            if not reasons:
+                raise
+            raise RowsFoundError(next(iter(reasons.values())), reasons) from error
+
     @abstractmethod
     def append(self, rows: ArrowStreamExportable, batch: BatchId) -> None:
         """Adds rows, which any library of Arrow's may have, in one commit."""
+
+    @property
+    def files(self) -> DataFiles:
+        """Its data files, for whoever writes some before a commit."""
+        raise NotImplementedError(f"{type(self).__name__} has no data files of others")
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether data files with some of its columns can be added as they are."""
+        return False
+
+    def append_files(self, files: Sequence[DataFile], batch: BatchId) -> None:
+        """Adds data files in one commit."""
+        raise NotImplementedError(f"{type(self).__name__} has no data files of others")
 
     @abstractmethod
     def replace(self, rows: Rows, batch: BatchId) -> None:
