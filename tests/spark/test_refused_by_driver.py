@@ -17,7 +17,7 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.quarantine.replay import replay
 from cdckit.engine.quarantine.store import QuarantineStore, kept_records
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.errors import StateError
+from cdckit.errors import RowsRefusedError, StateError
 from spark.checkpoints import forget_commit
 from spark.script import Script
 
@@ -110,6 +110,18 @@ def test_it_is_replayed_and_a_replay_that_is_killed_behind_a_commit_adds_no_row_
     assert sorted(_replayed(changelog)) == ["", "", NULL]
     assert _rows(tmp_path) == [(-3, "c"), (-2, "a"), (1, "b")]
     assert [said for _, _, said in _kept(changelog)] == [NULL]
+
+
+def test_without_a_quarantine_it_stops_the_pipeline_or_is_left_out(
+    script: Script, tmp_path: Path, changelog: ResolvedPipeline
+) -> None:
+    _changes(script, {-1: "a", 1: "b"})
+    with pytest.raises(RowsRefusedError, match=TABLE):
+        SparkRunner(replace(changelog, errors=ErrorHandling())).run(once=True)
+    runner = SparkRunner(replace(changelog, errors=ErrorHandling("all")))
+    runner.run(once=True)
+    assert dict(runner.figures.faults.left_out) == {"write": 1}
+    assert _rows(tmp_path) == [(1, "b")]
 
 
 @pytest.mark.parametrize("mode", ["mirror", "history"])
