@@ -68,7 +68,13 @@ def test_tables(
 
 
 @pytest.mark.parametrize(
-    ("sink", "mode"), [("delta", "mirror"), ("delta", "changelog"), ("delta", "history"), ("iceberg", "mirror")]
+    ("sink", "mode"),
+    [
+        ("delta", "changelog"),
+        pytest.param("delta", "mirror", marks=pytest.mark.nightly),
+        pytest.param("delta", "history", marks=pytest.mark.nightly),
+        pytest.param("iceberg", "mirror", marks=pytest.mark.nightly),
+    ],
 )
 def test_tables_that_the_driver_writes(
     db_server: SQLServer,
