@@ -56,7 +56,7 @@ class ObjectStore(Server):
 
 
 _DURABLE = """
-import base64, json, os, sys
+import base64, json, os, sys, threading
 from pathlib import Path
 from urllib.parse import urlsplit
 from moto.moto_api import recorder
@@ -67,11 +67,14 @@ from werkzeug.test import Client
 journal = Path(os.environ["MOTO_RECORDER_FILEPATH"])
 store = DomainDispatcherApplication(create_backend_app)
 kept = []
-for line in journal.read_text().splitlines() if journal.exists() else ():
+lines = journal.read_text().splitlines() if journal.exists() else []
+for number, line in enumerate(lines, 1):
     try:
         request = json.loads(line)
     except ValueError:
-        break
+        if number < len(lines):
+            sys.exit(f"line {number} of {len(lines)} of the journal is torn")
+        break  # it was killed while it wrote that
     if request["method"] in ("PUT", "POST", "DELETE"):
         kept.append(line)
         body = request["body"] or ""
@@ -81,6 +84,11 @@ for line in journal.read_text().splitlines() if journal.exists() else ():
             headers=request["headers"], data=base64.b64decode(body) if request["body_encoded"] else body,
         )
 journal.write_text("".join(f"{line}\\n" for line in kept))
+turn, record = threading.Lock(), recorder._record_request
+def recorded(*request):
+    with turn:  # lines of threads that write at the same time would get mixed
+        record(*request)
+recorder._record_request = recorded
 recorder.start_recording()
 run_simple(sys.argv[1], int(sys.argv[2]), store, threaded=True, request_handler=MotoRequestHandler)
 """
