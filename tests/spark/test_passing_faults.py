@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import socket
 import threading
 import time
@@ -10,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
@@ -113,3 +116,13 @@ def test_a_store_that_is_away_passes_and_a_missing_file_does_not(session: SparkS
         session.read.text(str(tmp_path / "nowhere"))
     assert passes(away.value), str(away.value)
     assert not passes(missing.value)
+
+
+def test_a_python_process_that_was_killed_passes(session: SparkSession) -> None:
+    def killed(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from ()
+
+    with pytest.raises((PySparkException, Py4JJavaError)) as gone:
+        session.range(1).mapInArrow(killed, "id long").collect()
+    assert passes(gone.value), str(gone.value)

@@ -24,7 +24,10 @@ _AWAY = (
 )
 """Of networks, HDFS and object stores, by the names that Hadoop's clients give them."""
 
-_PASSING = re.compile(f"{_CONFLICTS}|{_AWAY}")
+_GONE = "Python worker exited unexpectedly"
+"""What Spark says where a Python process was killed that it had kept idle, be it long ago: it learns so by using it."""
+
+_PASSING = re.compile(f"{_CONFLICTS}|{_AWAY}|{_GONE}")
 _SEALED = "[cdckit:"
 """An error of the project's own is what it is."""
 
