@@ -9,6 +9,8 @@ from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
+from cdckit.tables.lost_processes import lost_process
+
 _CONFLICTS = (
     r"\b(?:Concurrent(?:Append|DeleteDelete|DeleteRead|Transaction|Write|Modification)"
     r"|MetadataChanged|ProtocolChanged)Exception\b|\bDELTA_(?:CONCURRENT_[A-Z_]+|METADATA_CHANGED|PROTOCOL_CHANGED)\b"
@@ -24,10 +26,7 @@ _AWAY = (
 )
 """Of networks, HDFS and object stores, by the names that Hadoop's clients give them."""
 
-_GONE = "Python worker exited unexpectedly"
-"""What Spark says where a Python process was killed that it had kept idle, be it long ago: it learns so by using it."""
-
-_PASSING = re.compile(f"{_CONFLICTS}|{_AWAY}|{_GONE}")
+_PASSING = re.compile(f"{_CONFLICTS}|{_AWAY}")
 _SEALED = "[cdckit:"
 """An error of the project's own is what it is."""
 
@@ -35,7 +34,7 @@ _SEALED = "[cdckit:"
 def passes(error: BaseException | None) -> bool:
     """Whether the same work, done once more, may succeed."""
     text = "\n".join(texts(error))
-    return _SEALED not in text and _PASSING.search(text) is not None
+    return _SEALED not in text and (_PASSING.search(text) is not None or lost_process(text) is not None)
 
 
 def texts(error: BaseException | None) -> Iterator[str]:

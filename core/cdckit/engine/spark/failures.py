@@ -11,23 +11,7 @@ from contextlib import contextmanager
 from cdckit import errors
 from cdckit.engine.blame import plugin_at_fault, unexpected
 from cdckit.errors import CdcError, ConfigError, Problem, RetriableSourceError, numbered
-
-_NOT_STARTED = "Python worker failed to connect back"
-"""What Spark says of a Python process that did not get going within its limit, as on a machine that is overloaded."""
-
-_OVERLOADED = "Spark could not start a Python process in time: the machine is overloaded"
-
-_FACTORY = "org.apache.spark.api.python.PythonWorkerFactory"
-_KILLED = "IOException: Stream closed", "IOException: Broken pipe", "EOFException"
-"""What Spark says, with that class below, where the process is gone that starts its Python workers: it learns of it by
-asking it.
-"""
-
-_GONE = "a Python process that Spark kept is gone: killed, perhaps by a system that was out of memory"
-
-_CRASHED = "Python worker exited unexpectedly"
-_EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \([^)\n]{0,200}\) Reason: ([^\n]{0,200})")
-"""What Spark says, and why, where a task's executors were lost more often than `spark.task.maxFailures` allows."""
+from cdckit.tables.lost_processes import lost_process
 
 _CAUSES = 20
 """How deep causes of causes are looked for."""
@@ -88,12 +72,8 @@ def behind(failure: BaseException, more: str = "") -> CdcError | None:
 
 
 def _of_processes(text: str) -> CdcError | None:
-    if _NOT_STARTED in text:
-        return RetriableSourceError(_OVERLOADED)
-    if lost := _EXECUTOR_LOST.search(text):
-        return RetriableSourceError(f"Spark has lost an executor: {lost[1].rstrip()}")
-    killed = _CRASHED in text or (_FACTORY in text and any(said in text for said in _KILLED))
-    return RetriableSourceError(_GONE) if killed else None
+    lost = lost_process(text)
+    return None if lost is None else RetriableSourceError(lost)
 
 
 def nearest_kind(kind: type[CdcError]) -> str:
