@@ -33,6 +33,18 @@ def on_spark(pipeline: Pipeline) -> None:
     SparkRunner(load_pipeline(pipeline.written(), runner="spark")).run(once=True)
 
 
+def _lose_a_commit(pipeline: Pipeline, server: SQLServer, database: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Delivers the rows, and a batch of changes that Spark is to repeat."""
+    on_spark(pipeline)
+    assert said(pipeline, capfd) == ("equal", 100, "")
+    change(server, database)
+    server.execute(f"update {database}.orders set id = id + 5000, ratio = 0.1 where id between 60 and 65")
+    on_spark(pipeline)
+    assert said(pipeline, capfd) == ("equal", 98, "")
+    forget_commit(pipeline.state)
+    assert said(pipeline, capfd) == ("equal", 100, ""), "the tables and the ledger as they were before the batch"
+
+
 @pytest.mark.unequal("rows of the lake are forged")
 @pytest.mark.parametrize("mode", ["mirror", "changelog"])
 def test_tables(
@@ -47,14 +59,7 @@ def test_tables(
     monkeypatch.setattr(SparkRunner, "_take_back", lambda *_: None)  # as if it were killed
     fill(db_server, database, 100)
     pipeline = kept(db_server, database, tmp_path, {"type": "spark", "mode": mode, "path": str(tmp_path / "lake")})
-    on_spark(pipeline)
-    assert said(pipeline, capfd) == ("equal", 100, "")
-    change(db_server, database)
-    db_server.execute(f"update {database}.orders set id = id + 5000, ratio = 0.1 where id between 60 and 65")
-    on_spark(pipeline)
-    assert said(pipeline, capfd) == ("equal", 98, "")
-    forget_commit(pipeline.state)
-    assert said(pipeline, capfd) == ("equal", 100, ""), "the tables and the ledger as they were before the batch"
+    _lose_a_commit(pipeline, db_server, database, capfd)
     on_spark(pipeline)
     assert said(pipeline, capfd) == ("equal", 98, "")
     table = DeltaTable(str(tmp_path / "lake" / f"p.{database}.orders"))
@@ -90,14 +95,7 @@ def test_tables_that_the_driver_writes(
     pipeline = kept(db_server, database, tmp_path, {"type": sink, "mode": mode, **_lake(sink, tmp_path)})
     with monkeypatch.context() as killed:
         killed.setattr(SparkRunner, "_take_back", lambda *_: None)
-        on_spark(pipeline)
-        assert said(pipeline, capfd) == ("equal", 100, "")
-        change(db_server, database)
-        db_server.execute(f"update {database}.orders set id = id + 5000, ratio = 0.1 where id between 60 and 65")
-        on_spark(pipeline)
-        assert said(pipeline, capfd) == ("equal", 98, "")
-        forget_commit(pipeline.state)
-        assert said(pipeline, capfd) == ("equal", 100, ""), "the tables and the ledger as they were before the batch"
+        _lose_a_commit(pipeline, db_server, database, capfd)
     db_server.execute(f"insert into {database}.orders (id) values (9001)")
     on_spark(pipeline)
     assert said(pipeline, capfd) == ("equal", 99, "")

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Schema
 
-from cdckit.cli.held import held
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.quarantine.replay import replay
-from cdckit.engine.quarantine.store import QuarantineStore, kept_records
+from cdckit.engine.quarantine.store import QuarantineStore
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import RowsRefusedError, StateError
 from spark.checkpoints import forget_commit
+from spark.quarantined import replayed, set_aside
 from spark.script import Script
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -36,18 +35,6 @@ def _table(folder: Path, table: str = TABLE) -> DeltaTable:
 def _rows(folder: Path, table: str = TABLE) -> list[tuple[int, str]]:
     rows = _table(folder, table).to_pyarrow_table().to_pylist()
     return sorted((row["id"], row["name"]) for row in rows)
-
-
-def _kept(pipeline: ResolvedPipeline) -> list[tuple[str, str, str]]:
-    """Stage, the sink, and what was said without the table's name."""
-    assert pipeline.errors.folder is not None
-    return [(one.stage, one.by, one.reason.rpartition(": ")[2]) for one in kept_records(pipeline.errors.folder)]
-
-
-def _replayed(pipeline: ResolvedPipeline) -> list[str]:
-    """Whether each record stays, and why."""
-    with held(pipeline) as state:
-        return [reason.rpartition(": ")[2] for _, reason in replay(pipeline, state, lambda _: True)]
 
 
 def _piped(script: Script, folder: Path, mode: str, *, waits: bool = False, **how: Any) -> ResolvedPipeline:
@@ -82,7 +69,7 @@ def test_what_a_changelog_refuses_is_kept_once_and_all_else_is_there_once(
     runner.run(once=True)
     forget_commit(tmp_path / "state")
     SparkRunner(changelog).run(once=True)
-    kept = _kept(changelog)
+    kept = set_aside(changelog)
     assert [(stage, by) for stage, by, _ in kept] == [("write", "delta")] * 3
     assert Counter(said for _, _, said in kept) == Counter([CHECK, CHECK, NULL])
     assert dict(runner.figures.faults.quarantined) == {"write": 3}
@@ -95,7 +82,7 @@ def test_it_is_replayed_and_a_replay_that_is_killed_behind_a_commit_adds_no_row_
 ) -> None:
     _changes(script, {-2: "a", 1: "b", 2: None, -3: "c"})
     SparkRunner(changelog).run(once=True)
-    assert sorted(_replayed(changelog)) == sorted([CHECK, NULL, CHECK])
+    assert sorted(replayed(changelog)) == sorted([CHECK, NULL, CHECK])
     assert _rows(tmp_path) == [(1, "b")]
     _table(tmp_path).alter.drop_constraint("positive")
 
@@ -105,11 +92,11 @@ def test_it_is_replayed_and_a_replay_that_is_killed_behind_a_commit_adds_no_row_
     with monkeypatch.context() as patched:
         patched.setattr(QuarantineStore, "remove", dies)
         with pytest.raises(StateError, match="killed"):
-            _replayed(changelog)
+            replayed(changelog)
     assert _rows(tmp_path) == [(-3, "c"), (-2, "a"), (1, "b")]
-    assert sorted(_replayed(changelog)) == ["", "", NULL]
+    assert sorted(replayed(changelog)) == ["", "", NULL]
     assert _rows(tmp_path) == [(-3, "c"), (-2, "a"), (1, "b")]
-    assert [said for _, _, said in _kept(changelog)] == [NULL]
+    assert [said for _, _, said in set_aside(changelog)] == [NULL]
 
 
 def test_without_a_quarantine_it_stops_the_pipeline_or_is_left_out(
@@ -145,7 +132,7 @@ def test_a_table_of_rows_is_right_again_once_what_it_refused_was_replayed(
     script.change("u", {"id": 2, "name": "two"}, {"id": 2, "name": "bad"})
     SparkRunner(pipeline).run(once=True)
     assert rows() == [(1, "one"), (2, "y")]
-    assert Counter(stage for stage, _, _ in _kept(pipeline)) == {"write": 2, "wait": 1}
+    assert Counter(stage for stage, _, _ in set_aside(pipeline)) == {"write": 2, "wait": 1}
     _table(tmp_path).alter.drop_constraint("good")
-    assert _replayed(pipeline) == [""] * 3
+    assert replayed(pipeline) == [""] * 3
     assert rows() == [(1, "one"), (2, "two"), (3, "bad3")]

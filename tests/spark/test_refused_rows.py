@@ -10,31 +10,18 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.cli.held import held
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import ResolvedPipeline
-from cdckit.engine.quarantine.replay import replay
-from cdckit.engine.quarantine.store import QuarantineStore, kept_records
+from cdckit.engine.quarantine.store import QuarantineStore
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import RowsRefusedError, SinkError, StateError
+from spark.quarantined import replayed, set_aside
 from spark.script import Script
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 UNWRAP = ({"type": "ExtractNewRecordState"},)
 TABLE = "script.shop.customers"
-
-
-def _kept(pipeline: ResolvedPipeline) -> list[tuple[str, str, str]]:
-    """Stage, the sink, and what was said without the table's name."""
-    assert pipeline.errors.folder is not None
-    return [(one.stage, one.by, one.reason.rpartition(": ")[2]) for one in kept_records(pipeline.errors.folder)]
-
-
-def _replayed(pipeline: ResolvedPipeline) -> list[str]:
-    """Whether each record stays, and why."""
-    with held(pipeline) as state:
-        return [reason.rpartition(": ")[2] for _, reason in replay(pipeline, state, lambda _: True)]
 
 
 def _ids(session: SparkSession, place: Path, table: str = TABLE) -> list[int]:
@@ -78,7 +65,7 @@ def test_rows_that_a_changelog_refuses_are_kept_and_all_others_are_there_once(
         SparkRunner(limited).run(once=True)
     runner = SparkRunner(changelog)
     runner.run(once=True)
-    kept = _kept(changelog)
+    kept = set_aside(changelog)
     assert [(stage, by) for stage, by, _ in kept] == [("write", "spark")] * 5
     assert Counter(said for _, _, said in kept) == Counter([CHECK, LONG, CHECK, NULL, LONG])
     assert dict(runner.figures.faults.quarantined) == {"write": 4}
@@ -93,8 +80,8 @@ def test_a_replay_that_is_killed_behind_a_commit_adds_no_row_twice(
         script.change("c", {"id": number, "name": name})
     SparkRunner(changelog).run(once=True)
     # Of several tasks the first to end hands its records over first.
-    assert sorted(said for _, _, said in _kept(changelog)) == sorted([CHECK, NULL, CHECK])
-    assert sorted(_replayed(changelog)) == sorted([CHECK, NULL, CHECK])
+    assert sorted(said for _, _, said in set_aside(changelog)) == sorted([CHECK, NULL, CHECK])
+    assert sorted(replayed(changelog)) == sorted([CHECK, NULL, CHECK])
     assert _ids(session, tmp_path / "lake") == [1]
     _alter(session, tmp_path / "lake" / TABLE, "DROP CONSTRAINT positive")
 
@@ -104,11 +91,11 @@ def test_a_replay_that_is_killed_behind_a_commit_adds_no_row_twice(
     with monkeypatch.context() as patched:
         patched.setattr(QuarantineStore, "remove", dies)
         with pytest.raises(StateError, match="killed"):
-            _replayed(changelog)
+            replayed(changelog)
     assert _ids(session, tmp_path / "lake") == [-3, -2, 1]
-    assert sorted(_replayed(changelog)) == ["", "", NULL]
+    assert sorted(replayed(changelog)) == ["", "", NULL]
     assert _ids(session, tmp_path / "lake") == [-3, -2, 1]
-    assert [said for _, _, said in _kept(changelog)] == [NULL]
+    assert [said for _, _, said in set_aside(changelog)] == [NULL]
 
 
 def test_where_records_stop_the_pipeline_the_table_s_refusal_does(
@@ -151,15 +138,15 @@ def test_a_mirror_is_equal_again_once_what_it_refused_and_what_waited_was_replay
         change(op, number, name)
     SparkRunner(pipeline).run(once=True)
     assert rows() == [(1, "one"), (4, "four")]
-    assert Counter(stage for stage, _, _ in _kept(pipeline)) == {"write": 2, "wait": 1}
+    assert Counter(stage for stage, _, _ in set_aside(pipeline)) == {"write": 2, "wait": 1}
     change("u", 2, "later")
     change("u", 4, "4")
     SparkRunner(pipeline).run(once=True)
     assert rows() == [(1, "one"), (4, "4")]
-    assert Counter(stage for stage, _, _ in _kept(pipeline)) == {"write": 2, "wait": 2}
+    assert Counter(stage for stage, _, _ in set_aside(pipeline)) == {"write": 2, "wait": 2}
     # As in a batch of a run, the bad change of row 2 does not come to be: a good one follows it.
-    assert list(map(bool, _replayed(pipeline))) == [True, True, False, False]
+    assert list(map(bool, replayed(pipeline))) == [True, True, False, False]
     assert rows() == [(1, "one"), (2, "later"), (4, "4")]
     _alter(session, tmp_path / "lake" / TABLE, "DROP CONSTRAINT good")
-    assert _replayed(pipeline) == [""] * 2
+    assert replayed(pipeline) == [""] * 2
     assert rows() == [(1, "one"), (2, "later"), (3, "bad3"), (4, "4")]
