@@ -49,10 +49,11 @@ def stopped(process: Running) -> tuple[Ended, float]:
 
 
 def _busy(process: Running) -> dict[str, float]:
-    """For how many seconds each thread has run, or was ready to run and got no processor."""
-    found = {}
-    for path in Path(f"/proc/{process.process.pid}/task").glob("*/schedstat"):
-        with suppress(OSError):
-            ran, waited, *_ = path.read_text().split()
-            found[path.parent.name] = (int(ran) + int(waited)) / 1e9
+    """For how many seconds each thread has run, or was ready to run and got no processor; none where it has ended."""
+    found: dict[str, float] = {}
+    with suppress(FileNotFoundError, ProcessLookupError):  # who forked it hears of its end first
+        for thread in Path(f"/proc/{process.process.pid}/task").iterdir():
+            with suppress(OSError):
+                ran, waited, *_ = (thread / "schedstat").read_text().split()
+                found[thread.name] = (int(ran) + int(waited)) / 1e9
     return found
