@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from random import Random
 from typing import Any, ClassVar
 
 from deltalake import DeltaTable
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.table import Table
-from pyspark.sql import SparkSession
 
-from cdckit.engine.config.loading import load_pipeline
-from cdckit.errors import CdcError
 from cdckit.tables.destinations import table_name
 from histories.rows import Row, Types, canonical, in_form
 from histories.sinks import SHARD, Sink, logical
-from testkit.background import repeated
-from testkit.descendants import descendants
-from testkit.running import Pipeline
 
 log = logging.getLogger(__name__)
-
-MAINTENANCE = ("optimize", "vacuum")
-PROCESSES = {"kill worker": "pyspark.daemon", "kill planner": "python_streaming_source_runner"}
-"""The modules of the processes that are killed."""
-_LONGEST_WORK = 4.0
-"""How many seconds one on Spark lives at the most once it has begun to write."""
-_LONGEST_START = 240.0
-"""How many seconds it may take until then."""
 
 
 class Tables(Sink):
@@ -48,10 +29,15 @@ class Tables(Sink):
         prefix: what the topics' names begin with.
         database: the source's.
         mode: what the tables are.
+
+    Attributes:
+        kind: the sink's type.
+        sink: its options besides.
     """
 
     schema_changes: ClassVar[bool] = False
     kind: ClassVar[str]
+    sink: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, folder: Path, prefix: str, database: str, mode: str) -> None:
         self.folder = folder / "lake"
@@ -61,7 +47,7 @@ class Tables(Sink):
     @property
     def options(self) -> dict[str, Any]:
         """The sink's options."""
-        return {"type": self.kind, "mode": self.mode, "path": str(self.folder)}
+        return {"type": self.kind, "mode": self.mode, "path": str(self.folder), **self.sink}
 
     @abstractmethod
     def names(self) -> set[str]:
@@ -151,86 +137,6 @@ class IcebergTables(Tables):
         return rows
 
 
-class Lake(Folders):
-    """Tables that Spark keeps."""
-
-    runner: ClassVar[str] = "spark"
-    kind: ClassVar[str] = "spark"
-
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, mode: str) -> None:
-        super().__init__(folder, prefix, database, mode)
-        self.session = session
-        self._due: list[tuple[str, Random]] = []
-
-    def run(self, pipeline: Path) -> None:
-        """Delivers all that there is, in a query of the session, beside what was asked for.
-
-        A run that loses a process is followed by another one.
-        """
-        due, self._due = self._due, []
-        for what, chance in due:
-            if what in MAINTENANCE:
-                with repeated(partial(self._maintain, what), 0.2):
-                    self._once(pipeline)
-            else:
-                self._once_killing(what, chance, pipeline)
-        self._once(pipeline)
-
-    def run_and_kill(self, pipeline: Pipeline, chance: Random) -> None:
-        """Delivers with a driver of its own, which is killed after it has begun to write, or ends before."""
-        from spark.conftest import FAST_JVM
-
-        alone = replace(pipeline, others={**pipeline.others, "spark": {"spark.master": "local[2]", **FAST_JVM}})
-        before = self._files(alone)
-        with alone.running("--once") as running:
-            until = time.monotonic() + _LONGEST_START
-            while running.process.poll() is None and self._files(alone) <= before and time.monotonic() < until:
-                time.sleep(0.1)
-            time.sleep(chance.uniform(0, _LONGEST_WORK))
-            if running.process.poll() is None:
-                running.kill()
-
-    def _files(self, pipeline: Pipeline) -> set[Path]:
-        return {path for folder in (pipeline.state / "spark", self.folder) for path in folder.rglob("*")}
-
-    def disturb(self, what: str, chance: Random) -> None:
-        """Notes it for the next delivery."""
-        self._due.append((what, chance))
-
-    def _once(self, pipeline: Path) -> None:
-        from cdckit.engine.runners.spark import SparkRunner
-
-        SparkRunner(load_pipeline(pipeline)).run(once=True)
-
-    def _maintain(self, what: str) -> None:
-        for path in self.paths():
-            self.session.sql(f"{what} delta.`{path}`")
-
-    def _once_killing(self, what: str, chance: Random, pipeline: Path) -> None:
-        """A run of which processes are killed; it may end with an error, or go on."""
-        ended = threading.Event()
-
-        def kill() -> None:
-            ended.wait(chance.uniform(0, 3))
-            java = self.session.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
-            for process in descendants(java, PROCESSES[what]):
-                process.kill()
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        try:
-            self._once(pipeline)
-        except CdcError as error:
-            log.info("after %s: %s", what, error)
-        finally:
-            ended.set()
-            killer.join()
-
-    def read(self, path: Path) -> list[dict[str, Any]]:
-        """By Spark."""
-        return [row.asDict() for row in self.session.read.format("delta").load(str(path)).collect()]
-
-
 class MirroredRows(Tables):
     """A table for each of the source's."""
 
@@ -248,13 +154,6 @@ class MirroredRows(Tables):
                 rows = [row for row in rows if row[SHARD] == f"{self.topics}.{name}"]
             found[name] = in_form(types, rows)
         return found
-
-
-class Mirror(MirroredRows, Lake):
-    """Spark's mirrors."""
-
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(session, folder, prefix, database, "mirror")
 
 
 class DeltaMirror(MirroredRows, DeltaTables):
@@ -335,6 +234,7 @@ class LoggedRows(Tables):
                 continue
             assert row["__position"] not in places, f"{table}: the change at {row['__position']} is there twice"
             places.add(row["__position"])
+            assert {*key} <= row.keys(), f"{table} has no column of {key} in the lake"
             identity = tuple(canonical(types[name], row[name]) for name in key)
             if row["__op"] == "t":
                 newest.clear()
@@ -343,14 +243,6 @@ class LoggedRows(Tables):
             else:
                 newest[identity] = row
         return newest.values()
-
-
-class Changelog(LoggedRows, Lake):
-    """Spark's changelogs."""
-
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
-        super().__init__(session, folder, prefix, database, "changelog")
-        self.keys = keys
 
 
 class DeltaChangelog(LoggedRows, DeltaTables):

@@ -148,13 +148,15 @@ class Play:
             bigint_unsigned_handling_mode="precise",
             skipped_operations="none",
             include_schema_changes=self.sink.schema_changes,
-            **(self._signals() if self.sink.runner == "direct" else {"snapshot_batch_rows": self.batch_rows}),
+            **(self._signals() if self.sink.signals else {}),
+            **({} if self.sink.runner == "direct" else {"snapshot_batch_rows": self.batch_rows}),
         )
         options = {
             "runner": self.sink.runner,
             "transforms": [ROUTER],
             "name": self.database,
             "serializer": {"replace.null.with.default": False},
+            **self.sink.others,
         }
         return Pipeline(self.folder, source, self.sink.options, options)
 

@@ -15,36 +15,46 @@ from pyspark.sql import SparkSession
 
 from histories.generator import history, with_failover
 from histories.lakes import (
-    Changelog,
     DeltaChangelog,
     DeltaMirror,
     DeltaVersions,
     IcebergChangelog,
     IcebergMirror,
     IcebergVersions,
+    Tables,
+)
+from histories.on_spark import (
+    Changelog,
+    DriversIcebergChangelog,
+    DriversIcebergMirror,
+    DriversMirror,
+    HandedOverChangelog,
+    HandedOverMirror,
     Mirror,
-    MirroredRows,
+    SignalledChangelog,
+    SignalledMirror,
+    WorkersChangelog,
 )
 from histories.playing import FailOver, Play, failure
 from histories.rows import keys_of
 from histories.shrinking import shrunk
 from histories.sinks import File, Kafka, Sink
 from histories.steps import Step, written
-from histories.switches import LAKES, MAPLESS, kinds_of
+from histories.switches import LAKES, MAPLESS, ON_SPARK, PATHS, kinds_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
 
 SINKS = (
     "file",
     "kafka",
-    "mirror",
-    "changelog",
+    *LAKES,
     "delta",
     "delta-changelog",
     "iceberg",
     "iceberg-changelog",
     "delta-history",
     "iceberg-history",
+    *PATHS,
 )
 
 
@@ -89,7 +99,7 @@ class Series:
     def steps(self, seed: int) -> list[Step]:
         """The history of a seed."""
         kinds = self.kinds or kinds_of(self.sink, replicas=self.fail_over is not None)
-        steps = history(seed, kinds, 2 if self.sink in LAKES else 4, self.small)
+        steps = history(seed, kinds, 2 if self.sink in ON_SPARK else 4, self.small)
         steps = with_failover(seed, steps) if self.fail_over else steps
         return [step.renamed("with space", "with-space") for step in steps] if self.sink in MAPLESS else steps
 
@@ -136,26 +146,33 @@ class Series:
             return File(folder)
         if self.sink == "kafka":
             return Kafka(self.broker(), name)
-        if self.sink == "mirror":
-            return Mirror(self.session(), folder, name, name)
-        if self.sink in _DIRECT:
-            return _DIRECT[self.sink](folder, name, name)
 
         def keys() -> dict[str, list[str]]:
             return keys_of(self.server, name)  # of the one that has taken over meanwhile
 
-        if self.sink == "delta-changelog":
-            return DeltaChangelog(folder, name, name, keys)
-        if self.sink == "iceberg-changelog":
-            return IcebergChangelog(folder, name, name, keys)
-        return Changelog(self.session(), folder, name, name, keys)
+        place = (*([self.session()] if self.sink in ON_SPARK else []), folder, name, name)
+        return _MIRRORS[self.sink](*place) if self.sink in _MIRRORS else _CHANGELOGS[self.sink](*place, keys)
 
 
-_DIRECT: Mapping[str, Callable[[Path, str, str], MirroredRows]] = {
+_MIRRORS: Mapping[str, Callable[..., Tables]] = {
+    "mirror": Mirror,
+    "mirror-signals": SignalledMirror,
+    "mirror-tail": HandedOverMirror,
     "delta": DeltaMirror,
+    "spark-delta": DriversMirror,
     "iceberg": IcebergMirror,
+    "spark-iceberg": DriversIcebergMirror,
     "delta-history": DeltaVersions,
     "iceberg-history": IcebergVersions,
+}
+_CHANGELOGS: Mapping[str, Callable[..., Tables]] = {
+    "changelog": Changelog,
+    "changelog-signals": SignalledChangelog,
+    "changelog-tail": HandedOverChangelog,
+    "delta-changelog": DeltaChangelog,
+    "spark-delta-changelog": WorkersChangelog,
+    "iceberg-changelog": IcebergChangelog,
+    "spark-iceberg-changelog": DriversIcebergChangelog,
 }
 
 

@@ -41,10 +41,14 @@ class Sink(ABC):
     Attributes:
         runner: which runner delivers there.
         schema_changes: whether changes of definitions arrive, too.
+        signals: whether the pipeline takes them.
+        others: options of the pipeline besides.
     """
 
     runner: ClassVar[str] = "direct"
     schema_changes: ClassVar[bool] = True
+    signals: ClassVar[bool] = True
+    others: ClassVar[Mapping[str, Any]] = {}
 
     @property
     @abstractmethod

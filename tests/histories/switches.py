@@ -7,8 +7,28 @@ from histories.generator import FAILOVERS, KINDS, LAKE_FAULTS
 
 LAKES = ("mirror", "changelog")
 """The sinks that keep tables in a lake, by Spark."""
+PATHS = (
+    "mirror-signals",
+    "changelog-signals",
+    "mirror-tail",
+    "changelog-tail",
+    "spark-delta",
+    "spark-delta-changelog",
+    "spark-iceberg",
+    "spark-iceberg-changelog",
+)
+"""The same by other paths: signals are taken, a direct process has the tail, the driver makes the commits."""
+ON_SPARK = (*LAKES, *PATHS)
 
-MAPLESS = ("delta", "delta-changelog", "delta-history")
+MAPLESS = (
+    "delta",
+    "delta-changelog",
+    "delta-history",
+    "mirror-tail",
+    "changelog-tail",
+    "spark-delta",
+    "spark-delta-changelog",
+)
 """The sinks of tables whose columns are not altered once a name needs Delta's column mapping."""
 
 _XA = "changes of an XA transaction are told when it is prepared, as Debezium does; what is then rolled back stays"
@@ -35,14 +55,22 @@ OFF: dict[str, dict[str, str]] = {
 }
 OFF |= dict.fromkeys(("delta", "iceberg", "delta-history", "iceberg-history"), OFF["mirror"])
 OFF |= {f"{name}-changelog": OFF["changelog"] for name in ("delta", "iceberg")}
+OFF |= {path: OFF["changelog" if "changelog" in path else "mirror"] for path in PATHS}
 """The kinds of steps that are left out of the histories of a sink, and the reason."""
 
-_ONLY_DIRECT = frozenset(("incremental snapshot",))
-"""Signals are heard on the direct runner alone."""
+_SIGNALS = frozenset(("incremental snapshot",))
+_MAINTENANCE = frozenset(("optimize", "vacuum"))
 _ONE_SERVER = frozenset(("server restart", "server kill"))
 
 
 def kinds_of(sink: str, *, replicas: bool = False) -> frozenset[str]:
     """The kinds of steps in the histories of a sink, of a server with replicas or without."""
-    without = _ONLY_DIRECT if sink in LAKES else frozenset(LAKE_FAULTS)
-    return KINDS - without - (_ONE_SERVER if replicas else FAILOVERS.keys()) - OFF[sink].keys()
+    return KINDS - _unheard(sink) - (_ONE_SERVER if replicas else FAILOVERS.keys()) - OFF[sink].keys()
+
+
+def _unheard(sink: str) -> frozenset[str]:
+    """The kinds that would come to nothing there."""
+    if sink not in ON_SPARK:
+        return frozenset(LAKE_FAULTS)
+    without = frozenset() if sink.endswith("signals") else _SIGNALS
+    return without | _MAINTENANCE if "iceberg" in sink else without

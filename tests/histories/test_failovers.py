@@ -12,7 +12,7 @@ from _pytest.mark import ParameterSet
 from histories.failovers import failing_servers, take_over
 from histories.generator import SMALL_STEPS
 from histories.series import SINKS, Series
-from histories.switches import LAKES
+from histories.switches import ON_SPARK, PATHS
 from histories.test_histories import UNTOLD
 from testkit.topology import Topology
 
@@ -27,12 +27,12 @@ def servers() -> Iterator[Topology]:
 
 
 def _histories() -> Iterator[ParameterSet]:
-    """30 seeds for each sink, of which `make test` plays two."""
+    """30 seeds for each sink, of which `make test` plays two, and five for each path of its own on Spark."""
     for sink in SINKS:
-        for seed in range(1, 31):
+        for seed in range(1, 6 if sink in PATHS else 31):
             marks = [] if (sink, seed) in SMALL else [pytest.mark.nightly]
             marks += [UNTOLD] if sink in ("file", "kafka") or "changelog" in sink else []
-            yield pytest.param(sink, seed, marks=[*marks, pytest.mark.spark] if sink in LAKES else marks)
+            yield pytest.param(sink, seed, marks=[*marks, pytest.mark.spark] if sink in ON_SPARK else marks)
 
 
 @pytest.mark.timeout(1800)

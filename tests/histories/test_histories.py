@@ -18,7 +18,7 @@ from _pytest.mark import ParameterSet
 
 from histories.generator import SMALL_STEPS
 from histories.series import Series
-from histories.switches import LAKES
+from histories.switches import LAKES, PATHS
 from testkit.servers.mysql_family import SQLServer
 
 SMALL = range(1, 41)
@@ -31,6 +31,7 @@ ICEBERG = range(321, 371)
 ICEBERG_SMALL = range(321, 322)
 ICEBERG_CHANGELOGS = range(371, 381)
 VERSIONS = range(381, 401)
+ON_SPARK = {path: range(first, first + 25) for path, first in zip(PATHS, range(401, 601, 25), strict=True)}
 UNTOLD = pytest.mark.unequal(
     "events and rows of changelogs lack what a later column gave them, and no event tells of DROP and RENAME",
     always=False,
@@ -40,7 +41,7 @@ _SINKS = ("mirror", "file", "kafka", "file", "kafka", "file", "kafka", "file")
 
 
 def _tables() -> Iterator[ParameterSet]:
-    """Each seed with the sink, of tables that the direct runner keeps."""
+    """Each seed with the sink, of tables that the direct runner keeps, and by further paths on Spark."""
     series = {
         "delta": DELTA,
         "delta-changelog": DELTA_CHANGELOGS,
@@ -48,11 +49,13 @@ def _tables() -> Iterator[ParameterSet]:
         "iceberg-changelog": ICEBERG_CHANGELOGS,
         "delta-history": VERSIONS,
         "iceberg-history": VERSIONS,
+        **ON_SPARK,
     }
     for sink, seeds in series.items():
         for seed in seeds:
             marks = [pytest.mark.timeout(1800), *([] if _is_small(seed) else [pytest.mark.nightly])]
             marks += [UNTOLD] if "changelog" in sink else []
+            marks += [pytest.mark.spark] if sink in PATHS else []
             yield pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}")
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
-from histories.lakes import Changelog, Mirror
+from histories.on_spark import Changelog, Mirror
 from histories.rows import at_source, columns_of, difference, keys_of
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer

@@ -15,7 +15,8 @@ from cdckit.errors import SinkError
 from delta_sink.kinds import KINDS, UNTOLD
 from delta_sink.played import COMMAND, Played
 from delta_sink.shop import Shop
-from histories.lakes import Mirror, MirroredRows
+from histories.lakes import MirroredRows
+from histories.on_spark import Mirror
 from testkit.running import Pipeline
 from testkit.servers.mysql import MySQLServer
 

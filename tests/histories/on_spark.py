@@ -1,0 +1,209 @@
+"""The tables of lakes that Spark's pipelines keep: by Spark itself, and by the sinks that its driver commits with."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+from pyspark.sql import SparkSession
+
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.errors import CdcError
+from histories.lakes import Folders, IcebergTables, Keys, LoggedRows, MirroredRows, Tables
+from testkit.background import repeated
+from testkit.descendants import descendants
+from testkit.running import Pipeline
+
+log = logging.getLogger(__name__)
+
+MAINTENANCE = ("optimize", "vacuum")
+PROCESSES = {"kill worker": "pyspark.daemon", "kill planner": "python_streaming_source_runner"}
+"""The modules of the processes that are killed."""
+_LONGEST_WORK = 4.0
+"""How many seconds one on Spark lives at the most once it has begun to write."""
+_LONGEST_START = 240.0
+"""How many seconds it may take until then."""
+
+
+class OnSpark(Tables):
+    """Tables of a pipeline on Spark.
+
+    Args:
+        session: where the pipeline runs, but for one that is killed.
+        folder: of the history.
+        prefix: what the topics' names begin with.
+        database: the source's.
+        mode: what the tables are.
+    """
+
+    runner: ClassVar[str] = "spark"
+    signals: ClassVar[bool] = False
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, mode: str) -> None:
+        super().__init__(folder, prefix, database, mode)
+        self.session = session
+        self._due: list[tuple[str, Random]] = []
+
+    def run(self, pipeline: Path) -> None:
+        """Delivers all that there is, in a query of the session, beside what was asked for.
+
+        A run that loses a process is followed by another one.
+        """
+        due, self._due = self._due, []
+        for what, chance in due:
+            if what in MAINTENANCE:
+                with repeated(partial(self._maintain, what), 0.2):
+                    self._once(pipeline)
+            else:
+                self._once_killing(what, chance, pipeline)
+        self._once(pipeline)
+
+    def run_and_kill(self, pipeline: Pipeline, chance: Random) -> None:
+        """Delivers with a driver of its own, which is killed after it has begun to write, or ends before."""
+        from spark.conftest import FAST_JVM
+
+        alone = replace(pipeline, others={**pipeline.others, "spark": {"spark.master": "local[2]", **FAST_JVM}})
+        before = self._files(alone)
+        with alone.running("--once") as running:
+            until = time.monotonic() + _LONGEST_START
+            while running.process.poll() is None and self._files(alone) <= before and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(chance.uniform(0, _LONGEST_WORK))
+            if running.process.poll() is None:
+                running.kill()
+
+    def disturb(self, what: str, chance: Random) -> None:
+        """Notes it for the next delivery."""
+        self._due.append((what, chance))
+
+    def _files(self, pipeline: Pipeline) -> set[Path]:
+        return {path for folder in (pipeline.state / "spark", self.folder) for path in folder.rglob("*")}
+
+    def _once(self, pipeline: Path) -> None:
+        from cdckit.engine.runners.spark import SparkRunner
+        from cdckit.engine.runners.tail import TailRunner
+
+        loaded = load_pipeline(pipeline)
+        (TailRunner if loaded.tail == "direct" else SparkRunner)(loaded).run(once=True)
+
+    def _maintain(self, what: str) -> None:
+        """Does it to each table; nothing where they are none of Delta's."""
+
+    def _once_killing(self, what: str, chance: Random, pipeline: Path) -> None:
+        """A run of which processes are killed; it may end with an error, or go on."""
+        ended = threading.Event()
+
+        def kill() -> None:
+            ended.wait(chance.uniform(0, 3))
+            java = self.session.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+            for process in descendants(java, PROCESSES[what]):
+                process.kill()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            self._once(pipeline)
+        except CdcError as error:
+            log.info("after %s: %s", what, error)
+        finally:
+            ended.set()
+            killer.join()
+
+
+class DeltaFoldersOnSpark(OnSpark, Folders):
+    """Delta tables in folders, which Spark reads and maintains."""
+
+    def _maintain(self, what: str) -> None:
+        for path in self.paths():
+            self.session.sql(f"{what} delta.`{path}`")
+
+    def read(self, path: Path) -> list[dict[str, Any]]:
+        """By Spark."""
+        return [row.asDict() for row in self.session.read.format("delta").load(str(path)).collect()]
+
+
+class Lake(DeltaFoldersOnSpark):
+    """Those that the sink `spark` keeps."""
+
+    kind: ClassVar[str] = "spark"
+
+
+class Mirror(MirroredRows, Lake):
+    """Spark's mirrors."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(session, folder, prefix, database, "mirror")
+
+
+class SignalledMirror(Mirror):
+    """The same where the planner takes signals, and so reads the log in order."""
+
+    signals: ClassVar[bool] = True
+
+
+class HandedOverMirror(Mirror):
+    """The same where a direct process has the tail, and hands over to Spark as soon as it is a millisecond behind."""
+
+    others: ClassVar[Mapping[str, Any]] = {"tail": "direct", "tail.max.lag.ms": 1}
+
+
+class Changelog(LoggedRows, Lake):
+    """Spark's changelogs."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(session, folder, prefix, database, "changelog")
+        self.keys = keys
+
+
+class SignalledChangelog(Changelog):
+    """The same where the planner takes signals."""
+
+    signals: ClassVar[bool] = True
+
+
+class HandedOverChangelog(Changelog):
+    """The same where a direct process has the tail."""
+
+    others: ClassVar[Mapping[str, Any]] = HandedOverMirror.others
+
+
+class DriversMirror(MirroredRows, DeltaFoldersOnSpark):
+    """Mirrors of the sink `delta`, whose commits are the driver's."""
+
+    kind: ClassVar[str] = "delta"
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(session, folder, prefix, database, "mirror")
+
+
+class WorkersChangelog(LoggedRows, DeltaFoldersOnSpark):
+    """Changelogs of the sink `delta`, whose data files workers write, be they ever so small."""
+
+    kind: ClassVar[str] = "delta"
+    sink: ClassVar[Mapping[str, Any]] = {"task.file.bytes": 1}
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(session, folder, prefix, database, "changelog")
+        self.keys = keys
+
+
+class DriversIcebergMirror(MirroredRows, OnSpark, IcebergTables):
+    """Mirrors of the sink `iceberg`, whose commits are the driver's."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(session, folder, prefix, database, "mirror")
+
+
+class DriversIcebergChangelog(LoggedRows, OnSpark, IcebergTables):
+    """Changelogs of the sink `iceberg`, whose commits are the driver's."""
+
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
+        super().__init__(session, folder, prefix, database, "changelog")
+        self.keys = keys
