@@ -12,7 +12,8 @@ from deltalake import DeltaTable
 from cdckit_delta.reading import current_rows
 from delta_sink.shop import Shop
 
-LONG = {"mirror.apply.interval.ms": 3_600_000}
+LONG = {"mirror.apply.interval.ms": 2_147_483_647}
+"""The most that can be asked for: longer than a machine that runs tests has been up."""
 ROWS = "CREATE TABLE t (id INT PRIMARY KEY, v INT, w TEXT); INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')"
 
 
