@@ -16,6 +16,8 @@ from testkit.journal import TOMBSTONE, Change, Key
 from testkit.servers.kafka import KafkaBroker
 
 _BYTES_A_LINE = 800
+_SECONDS = 60.0
+"""So long a broker is waited for: whoever has lost it, as by a restart, tries again every 10 s at last."""
 _RUN = "__debezium.context.runId"
 _POSITION = "__cdckit.position"
 
@@ -140,7 +142,7 @@ class KafkaTarget(Target):
             yield Arrived(record.topic, key, value, headers)
 
     def _topics(self) -> list[str]:
-        known = self._consumer.list_topics(timeout=10).topics
+        known = self._consumer.list_topics(timeout=_SECONDS).topics
         return sorted(topic for topic in known if topic.startswith(f"{self._prefix}."))
 
 

@@ -113,5 +113,8 @@ class Script:
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """What the file sink wrote."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """What the file sink wrote: whole lines, as of the last one there may be a part while it writes."""
+    if not path.exists():
+        return []
+    with path.open("rb") as found:
+        return [json.loads(line) for line in found if line.endswith(b"\n")]
