@@ -118,8 +118,9 @@ class Pipeline:
         return offset_in(self.state)
 
     def events(self) -> list[dict[str, Any]]:
-        """What the file sink has written."""
-        return [json.loads(line) for line in self.output.read_text(encoding="utf-8").splitlines()]
+        """What the file sink has written; a line that it is writing, or that a kill has torn, is none yet."""
+        whole, _, _ = self.output.read_text(encoding="utf-8").rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
 
     def assert_secret(self) -> None:
         """The password stands in no file but those that it was written into.

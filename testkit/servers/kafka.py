@@ -109,10 +109,14 @@ class KafkaBroker(Server):
             done.result(_SECONDS)
 
     def delete_topics(self, names: Iterable[str]) -> None:
-        """Delete topics; one at least is named."""
-        admin = self.admin()
-        for deleted in admin.delete_topics(list(names)).values():
+        """Delete topics, and wait until the broker takes nothing for them; one at least is named."""
+        admin, named = self.admin(), list(names)
+        for deleted in admin.delete_topics(named).values():
             deleted.result(_SECONDS)
+        deadline = time.monotonic() + _SECONDS
+        while left := self.topics().intersection(named):
+            assert time.monotonic() < deadline, f"topics {sorted(left)} are deleted and can be seen"
+            time.sleep(0.02)
 
     def topics(self) -> set[str]:
         """Return the names of all topics but Kafka's own."""

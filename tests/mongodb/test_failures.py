@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,9 +13,12 @@ from pymongo import MongoClient, WriteConcern
 from pymongo.errors import PyMongoError
 
 from mongodb.capture import Capture, shown
+from mongodb.unreplicated import wait_for
 from testkit.servers.mongodb import MongoReplicaSet
 
 Document = dict[str, Any]
+
+_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +67,14 @@ class Writer:
             time.sleep(0.01)
 
 
+def _steps_down(replica_set: MongoReplicaSet) -> bool:
+    """Whether the primary did: it does not where it is none any more, or no other member has caught up in time."""
+    with replica_set.primary().client() as primary, suppress(PyMongoError):
+        primary.admin.command("replSetStepDown", 2, secondaryCatchUpPeriodSecs=1)
+        return True
+    return False
+
+
 def test_a_new_primary_goes_on_with_nothing_missing(replica_set: MongoReplicaSet, unique_name: str) -> None:
     """Stepped down, then killed: every write that a majority has comes, in order; the elections are counted."""
     replica_set.wait_until_complete()
@@ -80,9 +92,10 @@ def test_a_new_primary_goes_on_with_nothing_missing(replica_set: MongoReplicaSet
         try:
             with Writer(client, unique_name) as writer:
                 writer.wait(50)
-                with replica_set.primary().client() as primary:
-                    primary.admin.command("replSetStepDown", 2, secondaryCatchUpPeriodSecs=1)
+                wait_for(lambda: bool(capture.records), "the first record", _SECONDS)
+                wait_for(lambda: _steps_down(replica_set), "a primary that steps down", _SECONDS)
                 writer.wait(50)
+                wait_for(lambda: capture.counts.elections >= 1, "an election that is seen", _SECONDS)
                 old = replica_set.primary()
                 old.kill()
                 writer.wait(50)

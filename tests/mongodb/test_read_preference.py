@@ -87,8 +87,8 @@ def test_a_member_that_dies_is_gone_on_from_at_another(three: MongoReplicaSet, u
         dead: list[MongoNode] = []
 
         def kill_the_one_that_is_read() -> bool:
-            if len(capture.records) >= 3 and not dead:
-                dead.extend(_read(three))
+            if len(capture.records) >= 3 and not dead and (read := _read(three)):
+                dead.extend(read)
                 dead[0].kill()
                 insert(client, unique_name, range(3, 6), _MAJORITY)
             return len(capture.records) >= 6

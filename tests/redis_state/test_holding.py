@@ -162,7 +162,8 @@ def test_saves_wait_for_a_replica(unique_name: str, caplog: pytest.LogCaptureFix
             replica.execute("REPLICAOF", server.host, server.port)
             while replica.execute("INFO", "replication")["master_link_status"] != "up":
                 time.sleep(0.05)
-            with closing(backend_of(server, unique_name, **more).open("p")) as store:
+            patient = {**more, "redis_wait_timeout_ms": 30_000}
+            with closing(backend_of(server, unique_name, **patient).open("p")) as store:
                 store.save_offset({"n": 2})
                 offset = replica.execute("HGET", f"{unique_name}:{{p}}:state", "offset")
                 assert json.loads(offset) == {"n": 2}

@@ -47,6 +47,12 @@ class Line(CuttingProxy):
         with self._lock:
             self._corrupt = size, bit
 
+    def mend(self) -> None:
+        """See `CuttingProxy`; nor is a bit turned that was still to be."""
+        super().mend()
+        with self._lock:
+            self._corrupt = None
+
     def _counted(self, data: bytes) -> bytes:
         if (pace := self._pace) is not None:
             time.sleep(len(data) / pace)

@@ -45,6 +45,7 @@ def _corrupt(stage: Stage, chance: random.Random) -> None:
     before = stage.line.corrupted
     stage.line.corrupt_after(chance.randint(1, _MOST), chance.randrange(8))
     stage.wait_until(lambda: stage.line.corrupted > before, 4)
+    stage.line.mend()
     time.sleep(chance.uniform(0.1, 0.5))
 
 

@@ -62,6 +62,7 @@ def _failover(stage: Stage, chance: random.Random) -> None:
 def _purge(stage: Stage, chance: random.Random) -> None:
     """While the pipeline is away; a new snapshot is what the refusal asks for."""
     stage.driver.kill()
+    stage.go_on()  # what it has not read yet is lost
     time.sleep(chance.uniform(0.1, 0.4))
     primary = stage.place.topology.primary
     with stage.quiet():
