@@ -7,6 +7,7 @@ brought up to date every few minutes, while each batch is safe at once, and can 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 
@@ -37,7 +38,7 @@ class DeferredChanges:
     def __init__(self, target: LakeTarget, interval_ms: int) -> None:
         self._side = target.beside(SUFFIX)
         self._seconds = interval_ms / 1000
-        self._since = 0.0
+        self._since = -math.inf  # not 0, when the machine was started
         """When there were changes first; in the beginning some may wait for longer than this process is there."""
         self._waiting: bool | None = None
 
