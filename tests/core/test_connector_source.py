@@ -49,7 +49,7 @@ class ToySource(ConnectorSource[ToyConfig, NumberedOffset]):
         self.length = 3
         self.asked = 0
         self.located = 0
-        self.grows_at: float | None = None
+        self.grows_at = 0
         self.prepared: list[int] = []
         self.lost = False
 
@@ -77,9 +77,8 @@ class ToySource(ConnectorSource[ToyConfig, NumberedOffset]):
 
     def _end_beyond(self, at: NumberedOffset) -> NumberedOffset | None:
         self.asked += 1
-        if self.grows_at is not None and time.monotonic() >= self.grows_at:
+        if self.asked == self.grows_at:
             self.length += 1
-            self.grows_at = None
         return self._log_end(at) if self.length > at.number else None
 
     def _lies_before(self, at: NumberedOffset, end: NumberedOffset) -> bool:
@@ -138,9 +137,10 @@ def planned(source: ToySource, start: Offset, end: Offset | None = None) -> list
 
 def test_the_logs_end_is_given_as_soon_as_it_moves(state: SqliteStateStore) -> None:
     source = opened(state)
-    source.grows_at = time.monotonic() + 0.1
-    assert source.latest_offset({"number": 3}, 10) == {"number": 4}
-    assert 2 < source.asked < 100
+    source.grows_at, begun = 20, time.monotonic()
+    assert source.latest_offset({"number": 3}, 60) == {"number": 4}
+    assert source.asked == 20
+    assert time.monotonic() - begun >= 19 * min(source.end_polls)
 
 
 def test_a_still_log_gives_the_start_itself_and_a_wish_to_stop_ends_the_wait(state: SqliteStateStore) -> None:

@@ -12,6 +12,7 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -43,11 +44,14 @@ class Recorder:
         self._output = output.open("w", encoding="utf-8")
 
     def handleBatch(self, records: Any, committer: Any) -> None:  # noqa: N802 - Java's name
-        """Writes the events down."""
+        """Writes the events down; what is told of them may end the engine, whose offset is behind the batch by then."""
+        told: list[str] = []
         for record in records:
-            self._take(record)
+            told += self._taken(record)
             committer.markProcessed(record)
         committer.markBatchFinished()
+        for what in told:
+            self._told.put((self._name, what))
 
     def supportsTombstoneEvents(self) -> bool:  # noqa: N802 - Java's name
         """They are records like others."""
@@ -58,7 +62,8 @@ class Recorder:
         if not success:
             self._told.put((self._name, f"{message} {error}"))
 
-    def _take(self, record: Any) -> None:
+    def _taken(self, record: Any) -> Iterator[str]:
+        """What is to be told of an event, which is written down."""
         event = {
             "topic": str(record.destination()),
             "key": _parsed(record.key()),
@@ -69,9 +74,9 @@ class Recorder:
         self._output.flush()
         key, value = (part and part.get("payload", part) for part in (event["key"], event["value"]))
         if value and value.get("source", {}).get("snapshot") == "last":
-            self._told.put((self._name, "snapshot"))
+            yield "snapshot"
         if value and key and _is_last(event["topic"], key.get("id")):
-            self._told.put((self._name, "end"))
+            yield "end"
 
 
 def _headers(record: Any) -> Any:

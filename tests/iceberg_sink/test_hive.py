@@ -109,7 +109,7 @@ def test_of_two_that_commit_one_is_told(tmp_path: Path, metastore: HiveMetastore
 
 def test_a_table_that_somebody_else_has_locked_is_waited_for(hive: Shop) -> None:
     """The lock is Hive's: a commit takes it, or is tried again."""
-    from hive_metastore.ttypes import UnlockRequest
+    from hive_metastore.ttypes import HeartbeatRequest, UnlockRequest
 
     hive.run("CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1)")
     hive.deliver()
@@ -117,10 +117,16 @@ def test_a_table_that_somebody_else_has_locked_is_waited_for(hive: Shop) -> None
     assert isinstance(catalog, HiveCatalog)
     with catalog._client as client:
         lock = client.lock(catalog._create_lock_request(hive.name, f"{hive.name}_{hive.name}_t"))
+
+    def waits() -> bool:
+        with catalog._client as client:  # which gives up what is not asked for anew
+            client.heartbeat(HeartbeatRequest(lockid=lock.lockid))
+        return AGAIN in process.log
+
     hive.run("INSERT INTO t VALUES (2, 2)")
     quick = {"catalog.lock-check-retries": "1"}
     with hive.pipeline(quick, errors_retry_delay_max_ms=200).running("--once") as process:
-        process.wait_for(AGAIN)
+        process.wait_until(waits, "an attempt that fails")
         with catalog._client as client:
             client.unlock(UnlockRequest(lockid=lock.lockid))
         assert process.ended().code == 0, process.log

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from cdckit.errors import SourceError
 from cdckit_ticdc.message import Message
 from testkit.running import to_file
 from testkit.servers.kafka import KafkaBroker
+from testkit.servers.process import halt
 from ticdc.topics import Topic
 
 FIRST, MORE = 5, 20
@@ -81,7 +83,12 @@ def test_a_topic_that_goes_while_it_is_read_is_named(topic: Topic, anew: range |
     made = to_file(topic.folder, source)
     with made.running() as process:
         process.wait_until(lambda: made.output.exists() and len(made.events()) == FIRST)
-        _delete(topic.broker, topic.name) if anew is None else _made_anew(topic, anew)
+        if anew is None:
+            _delete(topic.broker, topic.name)
+        else:
+            halt(process.process.pid)  # else it may look while there is no topic
+            _made_anew(topic, anew)
+            process.process.send_signal(signal.SIGCONT)
         ended = process.ended()
     assert ended.code == 3, ended.stderr
     assert topic.name in ended.errors

@@ -89,9 +89,10 @@ def pipeline_once(folder: Path, source: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def written(folder: Path) -> list[dict[str, Any]]:
-    """What the pipelines in a folder have written."""
+    """What the pipelines in a folder have written: whole lines, also where one writes on meanwhile."""
     path = folder / "out.jsonl"
-    return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+    whole = path.read_bytes().rpartition(b"\n")[0] if path.exists() else b""
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 def rows_of(written: Iterable[dict[str, Any]]) -> dict[int, Any]:
