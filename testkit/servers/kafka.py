@@ -98,7 +98,7 @@ class KafkaBroker(Server):
             time.sleep(0.02)
 
     def configure_topic(self, name: str, **config: Option) -> None:
-        """Set options of a topic that is there."""
+        """Set options of a topic that is there; the broker shows them when this returns."""
         entries = [
             ConfigEntry(option, value, incremental_operation=AlterConfigOpType.SET)
             for option, value in _properties(config)
@@ -107,6 +107,10 @@ class KafkaBroker(Server):
         admin = self.admin()
         for done in admin.incremental_alter_configs([resource]).values():
             done.result(_SECONDS)
+        deadline = time.monotonic() + _SECONDS
+        while not _shows(admin, name, dict(_properties(config))):
+            assert time.monotonic() < deadline, f"options of topic {name} are set and cannot be seen"
+            time.sleep(0.02)
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics, and wait until the broker takes nothing for them; one at least is named."""
@@ -170,6 +174,13 @@ class KafkaBroker(Server):
         except (OSError, KafkaException):
             return False
         return bool(found.brokers) and found.cluster_id == self._cluster_id
+
+
+def _shows(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> bool:
+    """Whether the broker has heard of a topic's options, which its controller has set."""
+    [found] = admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]).values()
+    shown = found.result(_SECONDS)
+    return all(shown[option].value == value for option, value in wanted.items())
 
 
 def _to_the_end(consumer: Consumer, topic: str) -> Iterator[Message]:

@@ -125,6 +125,20 @@ class SQLServer(Server):
             script += f"GRANT {', '.join(privileges)} ON *.* TO '{name}'@'%';"
         self.run_sql(script)
 
+    def end_session(self, number: int) -> None:
+        """Ends a session, which may have ended by itself since it was listed."""
+        try:
+            self.execute(f"KILL {number}")
+        except pymysql.MySQLError as error:
+            if error.args[0] != ER.NO_SUCH_THREAD:
+                raise
+
+    def end_log_readers(self) -> None:
+        """Ends the sessions that the log is being sent to."""
+        listed = "SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'"
+        for [number] in self.execute(listed):
+            self.end_session(number)
+
     def purge_logs(self) -> None:
         """Leave the last file of the binary log alone, as soon as no reader has an older one open any more."""
         deadline = time.monotonic() + _PURGE_SECONDS

@@ -6,8 +6,8 @@ import random
 import time
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from cdckit.api.record import Offset
@@ -43,14 +43,19 @@ class Kills:
     began: list[float] = field(default_factory=list)
     killed_in: list[str] = field(default_factory=list)
 
-    def in_snapshot(self) -> None:
-        """Kills a run after a random part of the rows has arrived."""
+    def in_snapshot(self, held: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        """Kills a run after a random part of the rows has arrived.
+
+        Args:
+            held: once the point is noted, keeps the snapshot from ending.
+        """
         part = self.random.uniform(0.01, 0.7)
         before = self.target.size()
         with self._run() as process:
             self._note_point(process)
-            process.wait_until(lambda: self.target.size() - before >= part * ROWS)
-            self._kill(process)
+            with held():
+                process.wait_until(lambda: self.target.size() - before >= part * ROWS)
+                self._kill(process)
 
     def in_stream(self) -> None:
         """Kills a run after a random time, the first one once its snapshot is over."""

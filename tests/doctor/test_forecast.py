@@ -152,8 +152,14 @@ def test_a_running_pipeline_forecasts_warns_and_shows_it(
 
 
 def test_a_pipeline_at_the_end_is_not_warned_of(
-    db_server: SQLServer, database: str, patient: NewPatient, caplog: pytest.LogCaptureFixture
+    db_server: SQLServer,
+    database: str,
+    patient: NewPatient,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    for module in (forecasts, forecaster):
+        monkeypatch.setattr(module, "AT_THE_END", 3600.0)  # however long both runs take
     filled(db_server, database, 500)
     made = patient(source(db_server, database), **{"forecast.warning.ms": WEEKS})
     with (
@@ -182,7 +188,10 @@ def test_a_lag_that_grows_is_told_while_it_does(
     mysql_server.execute(f"CREATE DATABASE {unique_name}")
     afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     filled(mysql_server, unique_name, 500)
-    made = patient(source(mysql_server, unique_name, snapshot__mode="no_data"), **{"offset.flush.interval.ms": 0})
+    made = patient(
+        source(mysql_server, unique_name, max__batch__size=100, snapshot__mode="no_data"),
+        **{"offset.flush.interval.ms": 0},
+    )
     assert made.run() == 0
     write, slow = FileSink.write, threading.Event()
     slow.set()

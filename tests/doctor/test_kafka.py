@@ -8,30 +8,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from confluent_kafka import Producer
-from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
-from confluent_kafka.cimpl import NewTopic
 
 from doctor.conftest import NewPatient
 from doctor.test_mysql import source
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
-
-
-def make(broker: KafkaBroker, name: str, **settings: str) -> None:
-    config = {key.replace("_", "."): value for key, value in settings.items()}
-    admin = broker.admin()
-    [made] = admin.create_topics([NewTopic(name, 1, 1, config=config)]).values()
-    made.result()
-
-
-def alter(broker: KafkaBroker, name: str, **settings: str) -> None:
-    entries = [
-        ConfigEntry(key.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
-        for key, value in settings.items()
-    ]
-    admin, topic = broker.admin(), ConfigResource("topic", name, incremental_configs=entries)
-    [done] = admin.incremental_alter_configs([topic]).values()
-    done.result()
 
 
 def sink(broker: KafkaBroker) -> dict[str, Any]:
@@ -45,9 +26,9 @@ def test_topics_that_lose_history_are_told(
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.orders (id INT PRIMARY KEY);")
     afterwards.callback(mysql_server.execute, f"DROP DATABASE {unique_name}")
     prefix, renamed = f"p{unique_name}", f"{unique_name}_orders"
-    make(kafka_broker, f"{prefix}.heartbeats", cleanup_policy="compact")
-    make(kafka_broker, renamed, retention_ms="3600000")
-    make(kafka_broker, f"{prefix}2.other", cleanup_policy="compact")
+    kafka_broker.create_topic(f"{prefix}.heartbeats", cleanup_policy="compact")
+    kafka_broker.create_topic(renamed, retention_ms="3600000")
+    kafka_broker.create_topic(f"{prefix}2.other", cleanup_policy="compact")
     transforms = [
         {"type": "RegexRouter", "regex": rf"{prefix}\.{unique_name}\.(.*)", "replacement": f"{unique_name}_$1"}
     ]
@@ -62,8 +43,8 @@ def test_topics_that_lose_history_are_told(
         "--add-config cleanup.policy=delete"
     )
     assert found["CDC1406"]["message"].startswith(f"{renamed}: events are kept for 1 h 00 min")
-    alter(kafka_broker, f"{prefix}.heartbeats", cleanup_policy="delete")
-    alter(kafka_broker, renamed, retention_ms="604800000")
+    kafka_broker.configure_topic(f"{prefix}.heartbeats", cleanup_policy="delete")
+    kafka_broker.configure_topic(renamed, retention_ms="604800000")
     assert not {"CDC1405", "CDC1406"} & set(made.findings())
     assert made.told("topics")["message"] == "2 of the pipeline's are there, and keep their events"
 
@@ -77,12 +58,12 @@ def test_a_schema_history_that_loses_records_is_an_error(
         "schema.history.internal.kafka.topic": unique_name,
     }
     made = patient({**source(mysql_server, unique_name), **options})
-    make(kafka_broker, unique_name, cleanup_policy="compact,delete", retention_ms="86400000")
+    kafka_broker.create_topic(unique_name, cleanup_policy="compact,delete", retention_ms="86400000")
     code, _ = made.examined()
     found = made.findings()["CDC1407"]
     assert (code, found["severity"]) == (3, "fail")
     assert "cleanup.policy=compact,delete, retention.ms=86400000" in found["message"]
-    alter(kafka_broker, unique_name, cleanup_policy="delete", retention_ms="-1", retention_bytes="-1")
+    kafka_broker.configure_topic(unique_name, cleanup_policy="delete", retention_ms="-1", retention_bytes="-1")
     assert made.told("schema.history.internal.kafka.topic")["severity"] == "ok"
 
 
@@ -97,7 +78,7 @@ def produce(broker: KafkaBroker, topic: str, number: int) -> None:
 
 def test_topics_that_are_read_are_forecast(kafka_broker: KafkaBroker, unique_name: str, patient: NewPatient) -> None:
     """The oldest message that waits is deleted when the topic's retention is over."""
-    make(kafka_broker, unique_name, retention_ms="1800000")
+    kafka_broker.create_topic(unique_name, retention_ms="1800000")
     given = {"type": "debezium", "bootstrap.servers": kafka_broker.bootstrap, "topics": unique_name}
     made = patient(given)
     produce(kafka_broker, unique_name, 1)
@@ -111,7 +92,7 @@ def test_topics_that_are_read_are_forecast(kafka_broker: KafkaBroker, unique_nam
     )
     assert found["CDC1101"]["severity"] == "warn"
     assert found["CDC1406"]["part"] == "source"
-    alter(kafka_broker, unique_name, retention_ms="604800000")
+    kafka_broker.configure_topic(unique_name, retention_ms="604800000")
     assert not {"CDC1101", "CDC1406"} & set(made.findings())
-    alter(kafka_broker, unique_name, cleanup_policy="compact")
+    kafka_broker.configure_topic(unique_name, cleanup_policy="compact")
     assert "CDC1405" in made.findings()

@@ -17,6 +17,7 @@ from cdckit.api.struct import Struct
 from mysql.conftest import NewCapture
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
+from testkit.servers.sql_script import statements
 
 GHOST = (
     "ALTER TABLE {ghost} ADD extra VARCHAR(9) NOT NULL DEFAULT 'new' AFTER id, MODIFY v BIGINT, MODIFY token CHAR(12)"
@@ -86,6 +87,13 @@ def _writers(server: SQLServer, database: str) -> Iterator[Callable[[], None]]:
         writer.join()
 
 
+def _migrate(server: SQLServer, database: str, script: str) -> None:
+    """A part of the migration, in one session."""
+    with server.connect(database=database) as connection, connection.cursor() as cursor:
+        for statement in statements(script):
+            _execute(cursor, statement)
+
+
 def _execute(cursor: Cursor, statement: str) -> None:
     """Again where the triggers have brought about a deadlock."""
     try:
@@ -133,12 +141,12 @@ def test_a_swap_loses_no_row(
     read()
     with _writers(db_server, database) as some_more:
         some_more()
-        sql(prepare)
+        _migrate(db_server, database, prepare)
         some_more()
         read()
-        sql(swap)
+        _migrate(db_server, database, swap)
         some_more()
-        sql(clean)
+        _migrate(db_server, database, clean)
         some_more()
     sql("INSERT INTO t (token, v) VALUES ('last', 1 << 40);")
     read()

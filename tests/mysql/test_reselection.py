@@ -208,7 +208,7 @@ def test_a_lost_connection_is_made_anew(capture: NewCapture, sql: Sql, db_server
         assert after(made.once()) == [(1, value, "one", 19000)]
         asked = "SELECT id FROM information_schema.processlist WHERE user = 'dbz' AND command = 'Sleep'"
         for (connection,) in db_server.execute(asked):
-            db_server.execute(f"KILL {connection}")
+            db_server.end_session(connection)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def _wait(holds: Callable[[], bool]) -> None:
 
 def _kill(server: SQLServer) -> None:
     for session in _sessions(server):
-        server.execute(f"KILL {session}")
+        server.end_session(session)
 
 
 SAVES: dict[str, Callable[[StateStore], None]] = {

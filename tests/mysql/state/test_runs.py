@@ -62,7 +62,7 @@ def test_a_lost_connection_ends_the_run_and_the_next_one_goes_on(
         process.wait_until(lambda: pipeline.output.exists() and _arrived(pipeline) == [1])
         query = f"SELECT id FROM information_schema.processlist WHERE user = '{USER}'"
         for [session] in db_server.execute(query):
-            db_server.execute(f"KILL {session}")
+            db_server.end_session(session)
         _insert(db_server, database, 2, 3)
         ended = process.ended()
     assert ended.code == 7
