@@ -118,8 +118,9 @@ class Pipeline:
         return offset_in(self.state)
 
     def events(self) -> list[dict[str, Any]]:
-        """What the file sink has written."""
-        return [json.loads(line) for line in self.output.read_text(encoding="utf-8").splitlines()]
+        """What the file sink has written: whole lines, as it may be writing one."""
+        written = self.output.read_bytes()
+        return [json.loads(line) for line in written[: written.rfind(b"\n") + 1].splitlines()]
 
     def assert_secret(self) -> None:
         """The password stands in no file but those that it was written into.
