@@ -149,8 +149,12 @@ class Page:
 
     def go(self, url: str) -> None:
         """Opens an address, anew."""
-        self.call("Page.navigate", url="about:blank")
+        self.leave()
         self.call("Page.navigate", url=url)
+
+    def leave(self) -> None:
+        """Goes nowhere, before the server ends of which it is told: that would be a fault of its scripts."""
+        self.call("Page.navigate", url="about:blank")
 
     def js(self, expression: str) -> Any:
         """What an expression gives; a promise is waited for."""

@@ -91,6 +91,7 @@ def test_every_action(page: Page, mysql_server: MySQLServer, unique_name: str, t
         to_file(tmp_path, source, transforms=[UNWRAP], **tolerant).written()
         assert "delivered 1 records, 0 stay" in click(page, "replay")
         page.wait("document.getElementById('why-replay').textContent === 'its quarantine is empty'")
+        page.leave()
     assert '"dear"' in pipeline.output.read_text()
 
 
