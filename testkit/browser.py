@@ -37,6 +37,10 @@ def ensure_chromium() -> Path:
     return ensure_program("chromium", "chromium")
 
 
+class RefusedError(AssertionError):
+    """The browser has not done what it was told to; the message says why."""
+
+
 class Browser:
     """One browser; each page is a tab of its own."""
 
@@ -65,7 +69,11 @@ class Browser:
         return page
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
-        """Has the browser do something; gives its answer."""
+        """Has the browser do something; gives its answer.
+
+        Raises:
+            RefusedError: it does not.
+        """
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if session is not None:
@@ -75,7 +83,8 @@ class Browser:
         while True:
             answer = self._next(deadline)
             if answer.get("id") == self._number:
-                assert "error" not in answer, f"{method}: {answer['error']}"
+                if "error" in answer:
+                    raise RefusedError(f"{method}: {answer['error']}")
                 result: dict[str, Any] = answer["result"]
                 return result
 
@@ -140,8 +149,12 @@ class Page:
 
     def go(self, url: str) -> None:
         """Opens an address, anew."""
-        self.call("Page.navigate", url="about:blank")
+        self.leave()
         self.call("Page.navigate", url=url)
+
+    def leave(self) -> None:
+        """Goes nowhere, before the server ends of which it is told: that would be a fault of its scripts."""
+        self.call("Page.navigate", url="about:blank")
 
     def js(self, expression: str) -> Any:
         """What an expression gives; a promise is waited for."""
@@ -158,9 +171,12 @@ class Page:
         return found
 
     def _tried(self, expression: str) -> Any:
-        """A page that is just being opened knows nothing yet."""
+        """A page that is just being opened knows nothing yet; one that is left has nobody to ask."""
         found = f"const found = {expression}; return found instanceof Node || found"
-        return self.js(f"(() => {{ try {{ {found} }} catch {{ return null }} }})()")
+        try:
+            return self.js(f"(() => {{ try {{ {found} }} catch {{ return null }} }})()")
+        except RefusedError:
+            return None
 
     def text(self) -> str:
         """All that it shows."""

@@ -118,9 +118,9 @@ class Pipeline:
         return offset_in(self.state)
 
     def events(self) -> list[dict[str, Any]]:
-        """What the file sink has written; a line that it is writing, or that a kill has torn, is none yet."""
-        whole, _, _ = self.output.read_text(encoding="utf-8").rpartition("\n")
-        return [json.loads(line) for line in whole.splitlines()]
+        """What the file sink has written: whole lines, as it may be writing one."""
+        written = self.output.read_bytes()
+        return [json.loads(line) for line in written[: written.rfind(b"\n") + 1].splitlines()]
 
     def assert_secret(self) -> None:
         """The password stands in no file but those that it was written into.

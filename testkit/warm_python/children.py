@@ -73,6 +73,8 @@ class Forks(ABC, Generic[T]):
         """Goes on in this process; returns in each fork, with whom it stands for."""
         while True:
             for key, _ in self._selector.select():
+                if self._selector.get_map().get(key.fd) is not key:
+                    continue  # the fork was buried just before, and has gone together with its caller
                 if key.fileobj is self._listener:
                     self._selector.register(self._listener.accept()[0], selectors.EVENT_READ)
                 elif key.data is None:

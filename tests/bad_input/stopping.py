@@ -35,16 +35,17 @@ def stopped(process: Running) -> tuple[Ended, float]:
     """Asks a pipeline to stop.
 
     Returns:
-        how it ended, and for how many seconds it waited until then. What its threads worked meanwhile does not count,
-        nor that they could not for want of a processor: a machine that does much else is no fault of the pipeline's.
+        how it ended, and for how many seconds it waited until it was last seen. What its threads worked meanwhile does
+        not count, nor that they could not for want of a processor, nor that who looks could not: a machine that does
+        much else is no fault of the pipeline's.
     """
     before, asked = _busy(process), time.monotonic()
-    after = before
+    after, lasted = before, 0.0
     process.process.send_signal(signal.SIGTERM)
-    while process.process.poll() is None and time.monotonic() - asked < 60:
+    while process.process.poll() is None and lasted < 60:
+        lasted = time.monotonic() - asked
         after = {**after, **_busy(process)}
         time.sleep(_STEP)
-    lasted = time.monotonic() - asked
     return process.ended(), lasted - sum(seconds - before.get(thread, 0.0) for thread, seconds in after.items())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bad_input.conftest import NewPipeline, rows
+from bad_input.conftest import NewPipeline, past_snapshot, rows
 from testkit.running import Pipeline
 from testkit.servers.mysql_family import SQLServer
 
@@ -84,6 +84,7 @@ def test_a_state_that_another_pipeline_holds_is_refused(pipeline: NewPipeline) -
         ended = second.run("--once")
         assert ended.code == 7
         assert f"is held by another pipeline (process {first.process.pid})" in ended.errors
+        past_snapshot(first)
         assert first.stop().code == 0
     assert rows(made) == BEFORE
 

@@ -119,6 +119,7 @@ def test_a_death_harms_no_other_and_a_stop_drains_all(environment: dict[str, str
         os.kill(killed, signal.SIGKILL)
         until(lambda: pid(folder, "orders") not in (0, killed), "a new process")
         assert pid(folder, "stock") == other
+        until(lambda: delivered(folder, "stock") == [2], "what was there")
         until(lambda: set(delivered(folder, "orders")) == {1}, "what was there")  # twice, where nothing was saved yet
         fleet.terminate()
         assert fleet.wait(SECONDS) == 0
@@ -154,7 +155,7 @@ def test_one_that_takes_too_much_memory_is_ended(environment: dict[str, str], fo
 def test_without_its_keeper_a_pipeline_ends_in_order(environment: dict[str, str], folder: Path) -> None:
     write(folder, "orders", {"n": 1})
     with running(environment, folder) as fleet:
-        until(lambda: pid(folder, "orders") > 0, "running")
+        until(lambda: delivered(folder, "orders") == [1], "what was there")
         fleet.kill()
         until(lambda: (read_status(folder / "state" / "orders") or {})["state"] == "stopped", "its end")
     assert delivered(folder, "orders") == [1]

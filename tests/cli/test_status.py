@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import time
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from cdckit.engine.metrics.details_file import read_details
+from cdckit.engine.metrics.figures import Figures
+from cdckit.engine.metrics.status_file import RUNNER, StatusFile, read_status
 from cdckit.engine.metrics.trend import Sample
 
 Cdc = Callable[..., Any]
@@ -137,6 +140,16 @@ def test_a_broken_status_file_is_named(cdc: Cdc, pipeline: Path, tmp_path: Path)
 def test_a_status_that_cannot_be_written_stops_nothing(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
     (tmp_path / "state" / "scripted" / "status.json").mkdir(parents=True)
     assert cdc("run", pipeline.name, "--once").code == 0
+
+
+def test_who_looks_while_a_run_begins_does_not_keep_it_from_telling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tmp_path / RUNNER).open("w") as looked:
+        fcntl.flock(looked, fcntl.LOCK_SH)
+        monkeypatch.setattr(time, "sleep", lambda _: fcntl.flock(looked, fcntl.LOCK_UN))
+        StatusFile(tmp_path, Figures("p", "scripted", "p", "direct")).close()
+    assert read_status(tmp_path) is not None
 
 
 def heard_of_an_hour_ago(folder: Path, **said: Any) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from harness.test_warm_python import assert_end
 from testkit.servers import workspace
 
 STARTER = """
@@ -31,7 +31,6 @@ with to_file(Path(sys.argv[1]), away).running() as pipeline:
     print(pipeline.process.pid, flush=True)
     signal.pause()
 """
-PATIENCE = 30
 
 
 def killed(program: str, *arguments: str | Path) -> list[str]:
@@ -54,28 +53,18 @@ def killed_run() -> tuple[int, Path]:
     return int(pid), Path(datadir)
 
 
-def gone(pid: int) -> bool:
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-
-
-def assert_ends(pid: int) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not gone(pid):
-        assert time.monotonic() < deadline, f"process {pid} outlived its starter"
-        time.sleep(0.05)
-
-
 def test_server_dies_with_its_killed_starter(killed_run: tuple[int, Path]) -> None:
-    assert_ends(killed_run[0])
+    assert_end(killed_run[0])
 
 
 def test_pipeline_dies_with_its_killed_starter(tmp_path: Path) -> None:
-    assert_ends(int(killed(PIPELINE, tmp_path)[0]))
+    assert_end(int(killed(PIPELINE, tmp_path)[0]))
 
 
 def test_next_process_sweeps_the_folder_and_keeps_those_in_use(killed_run: tuple[int, Path]) -> None:
-    _, datadir = killed_run
+    pid, datadir = killed_run
     assert datadir.exists()
+    assert_end(pid)  # until then it may write into the folder, which cannot be removed under its hands
     mine = workspace.new_folder("mine")
     sweep = "from testkit.servers.workspace import new_folder; print(new_folder('next'))"
     environment = {**os.environ, "PYTHONPATH": str(Path(workspace.__file__).parents[2])}

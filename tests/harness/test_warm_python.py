@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from testkit.servers.process import halt
 from testkit.warm_python.starting import warm_python
 
 PATIENCE = 30
@@ -150,6 +151,22 @@ def test_killed_it_takes_along_what_it_has_forked(modules: Path, number: signal.
     process.communicate()
 
 
+def test_a_fork_that_ends_together_with_its_caller_leaves_the_others_alone(modules: Path) -> None:
+    process = _forking([warm_python(), "-m", "forking"], modules)
+    pids = _told_pids(process)
+    warm = psutil.Process(pids[0]).parent()
+    assert warm is not None
+    halt(warm.pid)
+    os.kill(pids[0], signal.SIGKILL)
+    assert_end(pids[0])
+    process.kill()
+    process.wait()
+    warm.resume()
+    assert_end(*pids)
+    process.communicate()
+    assert told(called(modules, "-m", "telling"))["warm"] is True
+
+
 def test_nothing_outlives_the_tests_process_though_that_is_killed(modules: Path) -> None:
     process = _forking([sys.executable, "-c", STARTER], modules)
     pids = _told_pids(process)
@@ -183,6 +200,13 @@ def _told_pids(process: subprocess.Popen[str]) -> list[int]:
 def assert_end(*pids: int) -> None:
     deadline = time.monotonic() + PATIENCE
     for pid in pids:
-        while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        while not gone(pid):
             assert time.monotonic() < deadline, f"process {pid} is left"
             time.sleep(0.02)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

@@ -49,7 +49,7 @@ def test_snapshot_stream_and_history(mysql_server: MySQLServer, unique_name: str
         running.wait_until(holds(url, lambda now: bool(now.of("cdckit_streaming_connected")) and _streams(now)))
         _check_snapshot(scrape(url), unique_name)
         mysql_server.run_sql(CHANGES, database=unique_name)
-        running.wait_until(holds(url, lambda now: now.value("cdckit_events_total", operation="t") == 1), "the changes")
+        running.wait_until(holds(url, _has_all_changes), "the changes")
         _check_stream(scrape(url), unique_name)
         assert running.stop().code == 0
     assert {own["region"] for own, _ in scrape_of(found)} == {"eu"}
@@ -67,6 +67,15 @@ def scrape_of(found: Pipeline) -> list[tuple[dict[str, str], float]]:
 
 def _streams(now: Scrape) -> bool:
     return now.value("cdckit_streaming_connected") == 1 and now.value("cdckit_delivered_records_total") == 3
+
+
+def _has_all_changes(now: Scrape) -> bool:
+    """Whether it has come to the end, where a row of a table stands that is not captured."""
+    return (
+        now.value("cdckit_streaming_events_filtered_total") == 1
+        and now.value("cdckit_events_total", operation="t") == 1
+        and now.value("cdckit_lag_bytes") == 0
+    )
 
 
 def _check_snapshot(now: Scrape, database: str) -> None:

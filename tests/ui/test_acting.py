@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from cdckit.engine.metrics.status_file import read_status
 from testkit.browser import Page
 from testkit.running import Running, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES
+from testkit.servers.process import halt
 from ui.serving import TOKEN, Served, serving
 from ui.test_pipelines import CAST, UNWRAP
 
 ROWS = 4000
-"""Read one by one: that takes longer than to click."""
+"""Read one by one: that takes longer than until it is seen that they are read."""
 SCHEMA = f"""
 create table many (n int primary key);
 create table orders (id int primary key, amount varchar(20));
@@ -85,20 +91,38 @@ def test_every_action(page: Page, mysql_server: MySQLServer, unique_name: str, t
         to_file(tmp_path, source, transforms=[UNWRAP], **tolerant).written()
         assert "delivered 1 records, 0 stay" in click(page, "replay")
         page.wait("document.getElementById('why-replay').textContent === 'its quarantine is empty'")
+        page.leave()
     assert '"dear"' in pipeline.output.read_text()
 
 
 def _steer_a_snapshot(page: Page, running: Running, table: str) -> None:
     """Begins one, has it wait, go on, and end."""
     assert "signal execute-snapshot is left as" in click(page, "resnapshot", tables=table)
-    running.wait_until(lambda: len(running.pipeline.output.read_text().splitlines()) > 5, "rows")
-    assert "signal pause-snapshot is left as" in click(page, "pause")
+    with _halted_in_it(running, behind=5):
+        assert "signal pause-snapshot is left as" in click(page, "pause")
     page.wait(can("resume"))
     page.wait(f"!({can('pause')})")
     held = len(running.pipeline.output.read_text().splitlines())
     assert held < ROWS
     assert "signal resume-snapshot is left as" in click(page, "resume")
-    running.wait_until(lambda: len(running.pipeline.output.read_text().splitlines()) > held + 5, "more rows")
-    assert "signal stop-snapshot is left as" in click(page, "stop")
+    with _halted_in_it(running, behind=held + 5):
+        assert "signal stop-snapshot is left as" in click(page, "stop")
     page.wait(f"!({can('stop')})")
     assert len(running.pipeline.output.read_text().splitlines()) < ROWS
+
+
+@contextmanager
+def _halted_in_it(running: Running, behind: int) -> Iterator[None]:
+    """Has the pipeline stand still behind so many rows, while its status tells of the snapshot: clicks take time."""
+    running.wait_until(lambda: len(running.pipeline.output.read_text().splitlines()) > behind, "rows")
+    running.wait_until(lambda: _snapshot(running) == (True, "running"), "the snapshot in its status")
+    halt(running.process.pid)
+    try:
+        yield
+    finally:
+        running.process.send_signal(signal.SIGCONT)
+
+
+def _snapshot(running: Running) -> tuple[Any, Any]:
+    told = (read_status(running.pipeline.state) or {}).get("snapshot") or {}
+    return told.get("incremental"), told.get("state")

@@ -61,6 +61,7 @@ def test_what_changes_is_seen_without_asking_again(page: Page, tmp_path: Path) -
         page.wait("document.body.innerText.includes('123,456,789')")
         assert page.js("document.activeElement.textContent") == "beta"
         assert page.js("window.mark") == 1
+        page.leave()
 
 
 def test_the_page_says_that_it_has_lost_its_server(page: Page, tmp_path: Path) -> None:
@@ -145,6 +146,7 @@ def test_a_record_that_comes_while_one_looks(page: Page, tmp_path: Path) -> None
         assert ["second" in text for text, _ in shown] == [True, False]
         assert [is_open for _, is_open in shown] == [False, True]
         page.wait("document.querySelector('nav.tabs [aria-current]').textContent === 'Quarantine 2'")
+        page.leave()
 
 
 @pytest.mark.parametrize("tab", ["", "tables", "proof", "quarantine"])
@@ -289,6 +291,7 @@ def test_acting_needs_the_token_and_a_reason_stands_where_it_cannot_be(page: Pag
         (left,) = (made.folder("alpha") / "signals").glob("*.json")
         told = json.loads(left.read_text())
         assert (told["type"], told["data"]["data-collections"]) == ("execute-snapshot", ["shop.orders", "shop.lines"])
+        page.leave()
 
 
 def test_a_page_that_only_looks_has_no_buttons(page: Page, served: Served, fleet: Planted) -> None:

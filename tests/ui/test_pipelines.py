@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cdckit.engine.metrics.details_file import read_details
+from cdckit.engine.metrics.status_file import read_status
 from cdckit.ui.fleet import identify
 from testkit.running import PASSWORD, Pipeline, create_reader, source_of, to_file
 from testkit.servers.mysql import MySQLServer
@@ -76,6 +77,7 @@ def test_a_run_from_begin_to_replay(mysql_server: MySQLServer, shop: str, tmp_pa
                 "INSERT INTO orders VALUES (4, '40', 1)"
             )
             running.wait_until(lambda: _counted(pipeline, orders) == (4, 1, 1), "the changes in details.json")
+            running.wait_until(lambda: _knows_lags(pipeline), "their way in status.json")
             told = _details(served, pipeline)
             assert told["state"] == "running"
             assert told["what"] == "1 records in quarantine"
@@ -128,6 +130,11 @@ def test_a_run_that_fails_shows_no_password(mysql_server: MySQLServer, shop: str
 def _counted(pipeline: Pipeline, table: str) -> tuple[int, int, int]:
     counts = read_details(pipeline.state).get("tables", {}).get(table, {})
     return counts.get("c", 0), counts.get("u", 0), counts.get("d", 0)
+
+
+def _knows_lags(pipeline: Pipeline) -> bool:
+    status = read_status(pipeline.state) or {}
+    return status.get("source_lag") is not None and status.get("sink_lag") is not None
 
 
 def _details(served: Served, pipeline: Pipeline) -> dict[str, Any]:

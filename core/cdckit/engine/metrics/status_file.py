@@ -26,6 +26,7 @@ log = logging.getLogger("cdckit.status")
 STATUS, RUNNER = "status.json", "runner"
 FORMAT = 1
 _SECONDS = 1.0
+_TRIES, _LOOK_SECONDS = 500, 0.002
 
 
 class StatusFile:
@@ -117,12 +118,19 @@ def _lock(folder: Path) -> int | None:
         descriptor = os.open(folder / RUNNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if _is_held(folder / RUNNER):
+                break
+            time.sleep(_LOOK_SECONDS)  # somebody looks whether it is held, and holds it for as long as that takes
+        except OSError:
+            break
+        else:
+            return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _is_held(path: Path) -> bool:
