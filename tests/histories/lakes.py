@@ -63,7 +63,9 @@ class Folders(Tables):
 
     def paths(self) -> list[Path]:
         """The tables that there are."""
-        return sorted(path for path in self.folder.glob(f"{self.topics}.*") if any((path / "_delta_log").glob("*.json")))
+        return sorted(
+            path for path in self.folder.glob(f"{self.topics}.*") if any((path / "_delta_log").glob("*.json"))
+        )
 
     def names(self) -> set[str]:
         """By the folders' names."""
