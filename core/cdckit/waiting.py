@@ -91,7 +91,9 @@ def answer_of(call: Callable[[], Answer]) -> Answer:
         return call()
     asked = _Asked(call)
     with ended_by_stop():
-        asked.start()
+        pass  # a stop may be wanted already
+    asked.start()  # not within: an error in the middle of that meets what the new thread has done by then
+    with ended_by_stop():
         asked.done.wait()
     if asked.errors:
         raise asked.errors[0]
