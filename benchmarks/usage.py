@@ -69,9 +69,9 @@ def _looking(pid: int, look: Callable[[int], object] | None) -> Iterator[list[fl
 
     def note() -> None:
         with suppress(OSError, KeyError):  # it has ended
-            most.append(status_of(pid)["VmHWM"])
             if look is not None:
                 look(pid)
+            most.append(status_of(pid)["VmHWM"])  # behind that: it grows while somebody looks
 
     with repeated(note, _SECONDS):
         yield most
