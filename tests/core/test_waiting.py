@@ -5,13 +5,21 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import StoppedError
-from cdckit.waiting import answer_of
+from cdckit.waiting import EndedByStop, answer_of
+
+
+@pytest.fixture(autouse=True)
+def stop_of_its_own() -> Iterator[None]:
+    """A wish to stop is the process's: the next test's pipelines have not heard of it."""
+    yield
+    EndedByStop.begin()
 
 
 def test_a_stop_leaves_a_call_behind() -> None:
