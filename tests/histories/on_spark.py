@@ -88,10 +88,8 @@ class OnSpark(Tables):
 
     def _once(self, pipeline: Path) -> None:
         from cdckit.engine.runners.spark import SparkRunner
-        from cdckit.engine.runners.tail import TailRunner
 
-        loaded = load_pipeline(pipeline)
-        (TailRunner if loaded.tail == "direct" else SparkRunner)(loaded).run(once=True)
+        SparkRunner(load_pipeline(pipeline)).run(once=True)
 
     def _maintain(self, what: str) -> None:
         """Does it to each table; nothing where they are none of Delta's."""
@@ -148,10 +146,25 @@ class SignalledMirror(Mirror):
     signals: ClassVar[bool] = True
 
 
-class HandedOverMirror(Mirror):
-    """The same where a direct process has the tail, and hands over to Spark as soon as it is a millisecond behind."""
+class HandedOver(Lake):
+    """Where a direct process has the tail: Spark delivers and that one, by turns, each from where the other has ended.
 
-    others: ClassVar[Mapping[str, Any]] = {"tail": "direct", "tail.max.lag.ms": 1}
+    What a delivery of a history has is too little for a hand-over in the middle of it.
+    """
+
+    others: ClassVar[Mapping[str, Any]] = {"tail": "direct"}
+    sparks = False
+
+    def _once(self, pipeline: Path) -> None:
+        from cdckit.engine.runners.spark import SparkRunner
+        from cdckit.engine.runners.tail import TailRunner
+
+        self.sparks = not self.sparks
+        (SparkRunner if self.sparks else TailRunner)(load_pipeline(pipeline)).run(once=True)
+
+
+class HandedOverMirror(HandedOver, Mirror):
+    """Mirrors that both write."""
 
 
 class Changelog(LoggedRows, Lake):
@@ -168,10 +181,8 @@ class SignalledChangelog(Changelog):
     signals: ClassVar[bool] = True
 
 
-class HandedOverChangelog(Changelog):
-    """The same where a direct process has the tail."""
-
-    others: ClassVar[Mapping[str, Any]] = HandedOverMirror.others
+class HandedOverChangelog(HandedOver, Changelog):
+    """Changelogs that both write."""
 
 
 class DriversMirror(MirroredRows, DeltaFoldersOnSpark):

@@ -58,8 +58,8 @@ SINKS = (
 )
 
 
-_FEW_ROWS = 40
-"""How many rows a batch of a snapshot has on Spark, for seeds that are odd."""
+_FEW_ROWS = 5
+"""How many rows a batch of a snapshot has on Spark, for seeds that are odd: fewer than tables have at first."""
 
 
 @dataclass
