@@ -269,8 +269,10 @@ class LakeSink(SparkTableSink):
         sources.add(here)
         parts = [(part, emptied(part.marks, sources.names, target)) for part in segments(marks)]
         for place, (part, gone) in enumerate(parts, 1):
-            if table.rebuilt and any(later.whole is not None for _, later in parts[place:]):
-                continue  # rows of columns that are no more
+            if any(later.whole is not None for _, later in parts[place:]):
+                # Nothing of it stays, and the table may have other columns by then. Whether that is so may not count:
+                # where the batch comes again the table has them already, and the rows behind it are not written anew.
+                continue
             # Delta keeps the last number of each application: every part but the last has one of its own, so that a
             # batch which was broken off in the middle goes on with the part that is missing.
             once = number if place == len(parts) else BatchId(f"{number.application}/{place}", number.number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from cdckit.cli.main import call
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
@@ -136,6 +138,33 @@ def test_a_new_snapshot_empties_a_table_that_is_empty(followed: Mirrors) -> None
     for table in ("emptied", "twice", "remade", "keyless"):
         assert followed.rows(table) == followed.at_source(table)
     assert [row[:2] for row in followed.rows("shards")] == followed.at_source("shard_1")
+
+
+def test_a_table_that_is_made_anew_within_a_batch_that_comes_again_keeps_its_rows(
+    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """Another table stops the pipeline behind it. What was told before it was made anew emptied it the second time.
+
+    Spark writes a table that had a name with a space.
+    """
+    mirrors = Mirrors(session, mysql_server, unique_name, tmp_path)
+    parted = "partition by range (id) (partition p0 values less than (10))"
+    mirrors.execute(f"create table parts (id int primary key) {parted}; create table swapped (id int primary key)")
+    mirrors.execute("create table t (id int primary key, n int unsigned, `w w` text); insert into t values (1, 1, 'a')")
+    mirrors.execute("insert into parts values (1); insert into swapped values (2)")
+    mirrors.run()
+    mirrors.execute("truncate t; alter table parts exchange partition p0 with table swapped")
+    mirrors.execute("alter table t add column c int first; insert into t values (0, 2, 2, 'b'); drop table t")
+    mirrors.execute("create table t (id int primary key, n tinyint unsigned, d text)")
+    mirrors.execute("insert into t values (3, 3, 'c'), (4, null, null)")
+    for _ in range(2):
+        with pytest.raises(SinkError) as stopped:
+            mirrors.run()
+        [table] = re.findall(r"`cdc resnapshot FILE --table (\S+?)`", str(stopped.value))
+        assert call(["resnapshot", str(tmp_path / "pipeline.json"), "--table", table]) == 0
+    mirrors.run()
+    assert [row[0] for row in mirrors.rows("t")] == [3, 4]
+    mysql_server.execute(f"drop database {unique_name}")
 
 
 UNTOLD = [
