@@ -159,8 +159,8 @@ class HandedOver(Lake):
         from cdckit.engine.runners.spark import SparkRunner
         from cdckit.engine.runners.tail import TailRunner
 
-        self.sparks = not self.sparks
-        (SparkRunner if self.sparks else TailRunner)(load_pipeline(pipeline)).run(once=True)
+        (TailRunner if self.sparks else SparkRunner)(load_pipeline(pipeline)).run(once=True)
+        self.sparks = not self.sparks  # a batch that one of them has begun is that one's to finish
 
 
 class HandedOverMirror(HandedOver, Mirror):
