@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -92,10 +92,10 @@ class KafkaBroker(Server):
         topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(_properties(config)))
         admin = self.admin()
         admin.create_topics([topic])[name].result(_SECONDS)
-        deadline = time.monotonic() + _SECONDS
-        while len(admin.list_topics(name, _SECONDS).topics[name].partitions) != partitions:
-            assert time.monotonic() < deadline, f"topic {name} is made and cannot be seen"
-            time.sleep(0.02)
+        _await(
+            lambda: len(admin.list_topics(name, _SECONDS).topics[name].partitions) == partitions,
+            f"topic {name} is made and cannot be seen",
+        )
 
     def configure_topic(self, name: str, **config: Option) -> None:
         """Set options of a topic that is there; the broker shows them when this returns."""
@@ -107,20 +107,15 @@ class KafkaBroker(Server):
         admin = self.admin()
         for done in admin.incremental_alter_configs([resource]).values():
             done.result(_SECONDS)
-        deadline = time.monotonic() + _SECONDS
-        while not _shows(admin, name, dict(_properties(config))):
-            assert time.monotonic() < deadline, f"options of topic {name} are set and cannot be seen"
-            time.sleep(0.02)
+        wanted = dict(_properties(config))
+        _await(lambda: _shows(admin, name, wanted), f"options of topic {name} are set and cannot be seen")
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics, and wait until the broker takes nothing for them; one at least is named."""
         admin, named = self.admin(), list(names)
         for deleted in admin.delete_topics(named).values():
             deleted.result(_SECONDS)
-        deadline = time.monotonic() + _SECONDS
-        while left := self.topics().intersection(named):
-            assert time.monotonic() < deadline, f"topics {sorted(left)} are deleted and can be seen"
-            time.sleep(0.02)
+        _await(lambda: self.topics().isdisjoint(named), f"topics {sorted(named)} are deleted and can be seen")
 
     def topics(self) -> set[str]:
         """Return the names of all topics but Kafka's own."""
@@ -174,6 +169,14 @@ class KafkaBroker(Server):
         except (OSError, KafkaException):
             return False
         return bool(found.brokers) and found.cluster_id == self._cluster_id
+
+
+def _await(seen: Callable[[], bool], never: str) -> None:
+    """Waits until the broker has heard of what its controller has done."""
+    deadline = time.monotonic() + _SECONDS
+    while not seen():
+        assert time.monotonic() < deadline, never
+        time.sleep(0.02)
 
 
 def _shows(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> bool:
