@@ -33,6 +33,12 @@ _FAILED = range(1, 128)
 """Exit codes of errors; those of a process that was killed are negative."""
 
 
+def whole_lines(path: Path) -> list[dict[str, Any]]:
+    """What the file sink has written; a last line that it is writing, or that a kill has torn, is none yet."""
+    with path.open("rb") as lines:
+        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """A call of the command that is over: its exit code, what it printed, what it logged."""
@@ -118,9 +124,8 @@ class Pipeline:
         return offset_in(self.state)
 
     def events(self) -> list[dict[str, Any]]:
-        """What the file sink has written: whole lines, as it may be writing one."""
-        written = self.output.read_bytes()
-        return [json.loads(line) for line in written[: written.rfind(b"\n") + 1].splitlines()]
+        """What the file sink has written."""
+        return whole_lines(self.output)
 
     def assert_secret(self) -> None:
         """The password stands in no file but those that it was written into.

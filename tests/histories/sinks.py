@@ -17,7 +17,7 @@ from cdckit.engine.runners.direct import DirectRunner
 from histories.fold import POSITION, UNAVAILABLE, Event, Fold, in_order
 from histories.rows import Row, Types, in_form
 from kafka.reading import read_topics
-from testkit.running import Pipeline
+from testkit.running import Pipeline, whole_lines
 from testkit.servers.kafka import KafkaBroker
 
 log = logging.getLogger(__name__)
@@ -114,13 +114,9 @@ class File(Events):
 
     def events(self) -> Iterator[Event]:
         """The lines; a last one that is broken off is none."""
-        if not self.path.exists():
-            return
-        for line in self.path.read_bytes().splitlines(keepends=True):
-            if line.endswith(b"\n"):
-                record = json.loads(line)
-                headers = {header["key"]: header["value"] for header in record["headers"]}
-                yield _event(record["topic"], 0, record["key"], record["value"], headers)
+        for record in whole_lines(self.path) if self.path.exists() else ():
+            headers = {header["key"]: header["value"] for header in record["headers"]}
+            yield _event(record["topic"], 0, record["key"], record["value"], headers)
 
 
 class Kafka(Events):

@@ -14,6 +14,7 @@ from cdckit.engine.config.steps import read_steps
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.state.file_config import FileStateConfig
 from spark.scripted_source import REGISTRATION, ScriptedConfig
+from testkit.running import whole_lines
 
 CUSTOMERS = [["id", "int32"], ["name", "?string"]]
 
@@ -113,8 +114,5 @@ class Script:
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """What the file sink wrote: whole lines, as of the last one there may be a part while it writes."""
-    if not path.exists():
-        return []
-    with path.open("rb") as found:
-        return [json.loads(line) for line in found if line.endswith(b"\n")]
+    """What the file sink wrote."""
+    return whole_lines(path) if path.exists() else []

@@ -18,6 +18,7 @@ from cdckit_ticdc.config import DebeziumConfig, TicdcConfig
 from cdckit_ticdc.debezium_source import DebeziumSource
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.source import TicdcSource
+from testkit.running import whole_lines
 from testkit.servers.kafka import KafkaBroker
 
 
@@ -89,10 +90,9 @@ def pipeline_once(folder: Path, source: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def written(folder: Path) -> list[dict[str, Any]]:
-    """What the pipelines in a folder have written: whole lines, also where one writes on meanwhile."""
+    """What the pipelines in a folder have written."""
     path = folder / "out.jsonl"
-    whole = path.read_bytes().rpartition(b"\n")[0] if path.exists() else b""
-    return [json.loads(line) for line in whole.splitlines()]
+    return whole_lines(path) if path.exists() else []
 
 
 def rows_of(written: Iterable[dict[str, Any]]) -> dict[int, Any]:
