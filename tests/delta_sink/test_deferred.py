@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 
 from cdckit_delta.reading import current_rows
 from delta_sink.shop import Shop
+from histories.lakes import has_version
 
 LONG = {"mirror.apply.interval.ms": 2_147_483_647}
 """The most that can be asked for: longer than a machine that runs tests has been up."""
@@ -61,7 +62,7 @@ def test_they_are_merged_in_time_though_nothing_more_comes(shop: Shop) -> None:
     shop.run(ROWS)
     sink = {"mirror.apply.interval.ms": 500, "optimize.interval.ms": 500}
     with shop.pipeline(sink).running() as process:
-        process.wait_until(lambda: _is_there(shop.table("t")), "the table", 120)
+        process.wait_until(lambda: has_version(shop.table("t")), "the table", 120)
         shop.run("UPDATE t SET v = 50 WHERE id = 1")
         process.wait_until(lambda: (1, 50, "a") in merged(shop.table("t")), "the merge", 120)
 
@@ -71,16 +72,11 @@ def test_small_files_are_put_together(shop: Shop) -> None:
     log = Shop(shop.server, shop.name, shop.folder, "changelog")
     path = log.table("t")
     with log.pipeline({"optimize.interval.ms": 2000}).running() as process:
-        process.wait_until(lambda: _is_there(path), "the table", 120)
+        process.wait_until(lambda: has_version(path), "the table", 120)
         for number in range(10, 16):
             log.run(f"INSERT INTO t VALUES ({number}, 1, '')")
             time.sleep(0.1)
         process.wait_until(lambda: _compacted(path) and _rows(path) == 9, "files put together", 120)
-
-
-def _is_there(path: Path) -> bool:
-    """Whether it has a version, which its folders come before."""
-    return any((path / "_delta_log").glob("*.json"))
 
 
 def _rows(path: Path) -> int:

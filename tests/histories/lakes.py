@@ -28,21 +28,21 @@ class Tables(Sink):
         folder: of the history.
         prefix: what the topics' names begin with.
         database: the source's.
-        mode: what the tables are.
 
     Attributes:
+        mode: what the tables are.
         kind: the sink's type.
         sink: its options besides.
     """
 
     schema_changes: ClassVar[bool] = False
+    mode: ClassVar[str]
     kind: ClassVar[str]
     sink: ClassVar[Mapping[str, Any]] = {}
 
-    def __init__(self, folder: Path, prefix: str, database: str, mode: str) -> None:
+    def __init__(self, folder: Path, prefix: str, database: str) -> None:
         self.folder = folder / "lake"
         self.topics = f"{prefix}.{database}"
-        self.mode = mode
 
     @property
     def options(self) -> dict[str, Any]:
@@ -63,9 +63,7 @@ class Folders(Tables):
 
     def paths(self) -> list[Path]:
         """The tables that there are."""
-        return sorted(
-            path for path in self.folder.glob(f"{self.topics}.*") if any((path / "_delta_log").glob("*.json"))
-        )
+        return sorted(filter(has_version, self.folder.glob(f"{self.topics}.*")))
 
     def names(self) -> set[str]:
         """By the folders' names."""
@@ -79,6 +77,11 @@ class Folders(Tables):
     @abstractmethod
     def read(self, path: Path) -> list[dict[str, Any]]:
         """All rows of a table that is there."""
+
+
+def has_version(path: Path) -> bool:
+    """Whether a Delta table is there, which its folders come before."""
+    return any((path / "_delta_log").glob("*.json"))
 
 
 class DeltaTables(Folders):
@@ -142,6 +145,8 @@ class IcebergTables(Tables):
 class MirroredRows(Tables):
     """A table for each of the source's."""
 
+    mode: ClassVar[str] = "mirror"
+
     def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
         """The tables' rows; those of shards are told apart by the key's own column."""
         return self._rows(tables, self.found)
@@ -161,19 +166,15 @@ class MirroredRows(Tables):
 class DeltaMirror(MirroredRows, DeltaTables):
     """The direct runner's."""
 
-    def __init__(self, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(folder, prefix, database, "mirror")
-
 
 class IcebergMirror(MirroredRows, IcebergTables):
     """The direct runner's."""
 
-    def __init__(self, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(folder, prefix, database, "mirror")
-
 
 class Versions(MirroredRows):
     """A table with every version of each row, of which those without an end are the source's."""
+
+    mode: ClassVar[str] = "history"
 
     def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
         """Those without an end."""
@@ -192,15 +193,9 @@ def _is_valid(row: Mapping[str, Any], position: str) -> bool:
 class DeltaVersions(Versions, DeltaTables):
     """The direct runner's."""
 
-    def __init__(self, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(folder, prefix, database, "history")
-
 
 class IcebergVersions(Versions, IcebergTables):
     """The direct runner's."""
-
-    def __init__(self, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(folder, prefix, database, "history")
 
 
 Keys = Callable[[], Mapping[str, list[str]]]
@@ -213,6 +208,7 @@ class LoggedRows(Tables):
         keys: gives the columns of each table's key; tables without one cannot be put together from what rows became.
     """
 
+    mode: ClassVar[str] = "changelog"
     keys: Keys
 
     def rows(self, tables: Mapping[str, Types]) -> dict[str, Counter[Row]]:
@@ -251,7 +247,7 @@ class DeltaChangelog(LoggedRows, DeltaTables):
     """The direct runner's."""
 
     def __init__(self, folder: Path, prefix: str, database: str, keys: Keys) -> None:
-        super().__init__(folder, prefix, database, "changelog")
+        super().__init__(folder, prefix, database)
         self.keys = keys
 
 
@@ -259,5 +255,5 @@ class IcebergChangelog(LoggedRows, IcebergTables):
     """The direct runner's."""
 
     def __init__(self, folder: Path, prefix: str, database: str, keys: Keys) -> None:
-        super().__init__(folder, prefix, database, "changelog")
+        super().__init__(folder, prefix, database)
         self.keys = keys

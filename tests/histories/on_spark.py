@@ -17,13 +17,13 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.errors import CdcError
 from histories.lakes import Folders, IcebergTables, Keys, LoggedRows, MirroredRows, Tables
+from histories.switches import MAINTENANCE
 from testkit.background import repeated
 from testkit.descendants import descendants
 from testkit.running import Pipeline
 
 log = logging.getLogger(__name__)
 
-MAINTENANCE = ("optimize", "vacuum")
 PROCESSES = {"kill worker": "pyspark.daemon", "kill planner": "python_streaming_source_runner"}
 """The modules of the processes that are killed."""
 _LONGEST_WORK = 4.0
@@ -40,14 +40,13 @@ class OnSpark(Tables):
         folder: of the history.
         prefix: what the topics' names begin with.
         database: the source's.
-        mode: what the tables are.
     """
 
     runner: ClassVar[str] = "spark"
     signals: ClassVar[bool] = False
 
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, mode: str) -> None:
-        super().__init__(folder, prefix, database, mode)
+    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
+        super().__init__(folder, prefix, database)
         self.session = session
         self._due: list[tuple[str, Random]] = []
 
@@ -136,9 +135,6 @@ class Lake(DeltaFoldersOnSpark):
 class Mirror(MirroredRows, Lake):
     """Spark's mirrors."""
 
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(session, folder, prefix, database, "mirror")
-
 
 class SignalledMirror(Mirror):
     """The same where the planner takes signals, and so reads the log in order."""
@@ -171,7 +167,7 @@ class Changelog(LoggedRows, Lake):
     """Spark's changelogs."""
 
     def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
-        super().__init__(session, folder, prefix, database, "changelog")
+        super().__init__(session, folder, prefix, database)
         self.keys = keys
 
 
@@ -190,9 +186,6 @@ class DriversMirror(MirroredRows, DeltaFoldersOnSpark):
 
     kind: ClassVar[str] = "delta"
 
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(session, folder, prefix, database, "mirror")
-
 
 class WorkersChangelog(LoggedRows, DeltaFoldersOnSpark):
     """Changelogs of the sink `delta`, whose data files workers write, be they ever so small."""
@@ -201,20 +194,17 @@ class WorkersChangelog(LoggedRows, DeltaFoldersOnSpark):
     sink: ClassVar[Mapping[str, Any]] = {"task.file.bytes": 1}
 
     def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
-        super().__init__(session, folder, prefix, database, "changelog")
+        super().__init__(session, folder, prefix, database)
         self.keys = keys
 
 
 class DriversIcebergMirror(MirroredRows, OnSpark, IcebergTables):
     """Mirrors of the sink `iceberg`, whose commits are the driver's."""
 
-    def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str) -> None:
-        super().__init__(session, folder, prefix, database, "mirror")
-
 
 class DriversIcebergChangelog(LoggedRows, OnSpark, IcebergTables):
     """Changelogs of the sink `iceberg`, whose commits are the driver's."""
 
     def __init__(self, session: SparkSession, folder: Path, prefix: str, database: str, keys: Keys) -> None:
-        super().__init__(session, folder, prefix, database, "changelog")
+        super().__init__(session, folder, prefix, database)
         self.keys = keys

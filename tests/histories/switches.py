@@ -59,7 +59,7 @@ OFF |= {path: OFF["changelog" if "changelog" in path else "mirror"] for path in 
 """The kinds of steps that are left out of the histories of a sink, and the reason."""
 
 _SIGNALS = frozenset(("incremental snapshot",))
-_MAINTENANCE = frozenset(("optimize", "vacuum"))
+MAINTENANCE = frozenset(("optimize", "vacuum"))
 _ONE_SERVER = frozenset(("server restart", "server kill"))
 
 
@@ -73,4 +73,4 @@ def _unheard(sink: str) -> frozenset[str]:
     if sink not in ON_SPARK:
         return frozenset(LAKE_FAULTS)
     without = frozenset() if sink.endswith("signals") else _SIGNALS
-    return without | _MAINTENANCE if "iceberg" in sink else without
+    return without | MAINTENANCE if "iceberg" in sink else without
