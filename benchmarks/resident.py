@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.usage import Usage, run, status_of
@@ -82,7 +82,9 @@ class Watch:
             CommandFailedError: it did not exit with 0.
         """
         self.largest = self.own = Resident({})
-        return run(command, log, env, self._look)
+        used = run(command, log, env, self._look)
+        # It may have ended between a look and the kernel's count.
+        return replace(used, rss=max(used.rss, self.largest.total))
 
     def _look(self, pid: int) -> None:
         """Looks at all mappings where there is more in memory than ever before."""
@@ -91,5 +93,5 @@ class Watch:
         own = status["RssAnon"] >= self.own.parts.get(OWN, 0) + _STEP
         if more or own:
             found = resident(Path(f"/proc/{pid}/smaps").read_text().splitlines())
-            self.largest = found if more else self.largest
-            self.own = found if own else self.own
+            self.largest = max(self.largest, found, key=lambda one: one.total)
+            self.own = max(self.own, found, key=lambda one: one.parts.get(OWN, 0))

@@ -89,18 +89,14 @@ def test_memory_by_what_holds_it() -> None:
     assert found.total == 4.5
 
 
-LATE = 4
-"""So many MiB the kernel's count of a process may be behind its mappings: the last 64 pages of each thread."""
-
-
 def test_memory_at_full_speed(server: MySQLServer, tmp_path: Path) -> None:
     found = list(memory.measured(server, tmp_path, 0.0002, (DELTA, MIRROR)))
     assert [one.measured.events for one in found] == [100, 80, 100, 20]
     # A short process may have gone unseen since it loaded delta-rs, where this one did not come to look.
     assert any(one.largest.parts.get("code of deltalake", 0) > 0 for one in found)
     for one in found:
-        assert one.own.parts[OWN] + 1 >= one.largest.parts[OWN]
-        assert one.measured.usage.rss + LATE >= one.largest.total
+        assert one.own.parts[OWN] >= one.largest.parts[OWN] > 0
+        assert one.measured.usage.rss >= one.largest.total
     memory.show(found)
 
 

@@ -82,14 +82,17 @@ class Capture:
     def batches(self, parallelism: int = 2, max_bytes: int = 1 << 28, *, marks: bool = False) -> Iterator[list[Batch]]:
         """The batches that the Spark runner reads, up to the stream's end; each is kept once the next one is asked for.
 
-        Each split is read by a source that has no state.
+        Each split is read by a source that has no state. A batch of the stream with nothing in it is kept and not
+        told: members write a no-op of their own every ten seconds.
         """
         with self.source(marks=marks) as source:
             start = self.offset if self.offset is not None else source.initial_offset()
             while (whole := source.latest_offset(start)) != start:
                 end = source.cut(start, whole, max_bytes)
                 splits = source.plan(start, end, parallelism)
-                yield [batch for split in splits for batch in read_elsewhere(self.config(), split)]
+                batch = [part for split in splits for part in read_elsewhere(self.config(), split)]
+                if source.owes_rows(start) or any(part.records or part.marks for part in batch):
+                    yield batch
                 self.offset = start = json.loads(json.dumps(end))
 
     def take(self, batch: Batch) -> None:
