@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from cdckit.api.record import Record
-from cdckit.errors import RetriableSourceError, SnapshotDueError
+from cdckit.errors import RetriableSourceError
 from mysql.capture import Capture, changes, read_elsewhere
 from mysql.conftest import NewCapture
 
@@ -34,24 +34,31 @@ def _after_planning(reading: Capture, sql: Sql, change: str) -> tuple[object, ..
     return start, end, splits
 
 
-def _again(new: NewCapture, reading: Capture, start: object, end: object) -> list[Record]:
+def _again(new: NewCapture, reading: Capture, start: object, end: object) -> tuple[Capture, list[Record]]:
     """The batch planned and read once more by a runner that has been started again."""
     reading.close()
     later = new()
     splits = later.source.plan(start, end, 1)  # type: ignore[arg-type]
-    return [record for split in splits for record in read_elsewhere(later.config, split)]
+    return later, [record for split in splits for record in read_elsewhere(later.config, split)]
 
 
 @pytest.mark.parametrize("change", [*DISTURBING, "RENAME TABLE b TO c"])
-def test_a_changed_table_begins_the_snapshot_anew(capture: NewCapture, sql: Sql, change: str) -> None:
+def test_a_changed_table_is_read_behind_the_snapshot(
+    capture: NewCapture, sql: Sql, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
     sql(TABLES)
     reading = capture()
     start, end, splits = _after_planning(reading, sql, change)
     told = {**DISTURBING, **GONE}[change]
     with pytest.raises(RetriableSourceError, match=r"b (?:has|is gone)"):
         [read_elsewhere(reading.config, split) for split in splits]  # type: ignore[attr-defined]
-    with pytest.raises(SnapshotDueError, match=told):
-        _again(capture, reading, start, end)
+    later, again = _again(capture, reading, start, end)
+    assert changes(again) == [("r", "a", None, (1, "a"))]
+    assert told in caplog.text
+    later.keep(end)  # type: ignore[arg-type]
+    name = "c" if "RENAME" in change else "b"
+    rest = [record for batch in later.batches() for record in batch]
+    assert [found[:2] for found in changes(rest)] == [("r", name)]
 
 
 def test_a_table_that_is_gone_is_left_out(capture: NewCapture, sql: Sql) -> None:
@@ -60,7 +67,10 @@ def test_a_table_that_is_gone_is_left_out(capture: NewCapture, sql: Sql) -> None
     start, end, splits = _after_planning(reading, sql, "DROP TABLE b")
     with pytest.raises(RetriableSourceError, match="b"):
         [read_elsewhere(reading.config, split) for split in splits]  # type: ignore[attr-defined]
-    assert changes(_again(capture, reading, start, end)) == [("r", "a", None, (1, "a"))]
+    later, again = _again(capture, reading, start, end)
+    assert changes(again) == [("r", "a", None, (1, "a"))]
+    later.keep(end)  # type: ignore[arg-type]
+    assert [record for batch in later.batches() for record in batch] == []
 
 
 @pytest.mark.parametrize(
@@ -73,4 +83,4 @@ def test_other_changes_do_not_disturb(capture: NewCapture, sql: Sql, change: str
     expected = [("r", "a", None, (1, "a")), ("r", "b", None, (1, "b"))]
     read = [record for split in splits for record in read_elsewhere(reading.config, split)]  # type: ignore[attr-defined]
     assert changes(read) == expected
-    assert changes(_again(capture, reading, start, end)) == expected
+    assert changes(_again(capture, reading, start, end)[1]) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import pytest
 
 from cdckit.api.record import Record
-from cdckit.errors import SnapshotDueError
-from mysql.capture import changes, read_elsewhere
+from cdckit.errors import RetriableSourceError, SnapshotDueError
+from mysql.capture import Capture, changes, read_elsewhere
 from mysql.conftest import NewCapture
 from testkit.servers.mysql_family import SQLServer
 
@@ -181,41 +182,101 @@ def test_many_tables_of_a_later_batch_are_asked_about_together(
     assert int(db_server.execute("SHOW GLOBAL STATUS LIKE 'Questions'")[0][1]) - before < 60 * 5
 
 
-def test_a_later_batch_knows_the_table_by_its_definition(capture: NewCapture, sql: Sql) -> None:
-    """A table that is altered before its turn begins the snapshot anew; one that was read does not."""
+def _begun(capture: NewCapture, rows: int, **options: Any) -> tuple[Capture, list[Record]]:
+    """A snapshot whose first batch is read and kept, of so many rows."""
+    reading = capture(snapshot_batch_rows=rows, **options)
+    first = next(batches := reading.batches())
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]
+    return reading, first
+
+
+def _rows_after(records: Sequence[Record], *tables: str) -> dict[tuple[str, Any], Any]:
+    """The rows that a consumer has after these events."""
+    rows: dict[tuple[str, Any], Any] = {}
+    for op, name, before, after in (change for change in changes(records) if change[0] != "tombstone"):
+        rows.pop((name, before[0]), None) if op == "d" else rows.update({(name, after[0]): after})
+    return {key: row for key, row in rows.items() if key[0] in tables}
+
+
+def _at_server(server: SQLServer, database: str, *tables: str) -> dict[tuple[str, Any], Any]:
+    return {(table, row[0]): row for table in tables for row in server.execute(f"SELECT * FROM {database}.{table}")}
+
+
+def test_a_table_that_is_altered_before_its_turn_is_read_behind_the_others(
+    capture: NewCapture, sql: Sql, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The snapshot goes on; a table that was read before its change is not read again."""
+    for table in "abc":
+        _fill(sql, table, "k INT PRIMARY KEY", "{n}", 40)
+    reading, first = _begun(capture, 40)
+    assert reading.offset()["cdckit_snapshot_cursor"]["table"].endswith(".b")
+    sql("ALTER TABLE a DROP COLUMN v; ALTER TABLE b DROP COLUMN v; UPDATE c SET v = v + 1")
+    rest = _whole(list(reading.batches()))
+    assert re.search(r"b has lost v since .*: read as a whole behind the snapshot", caplog.text)
+    reads = [name for op, name, _, _ in changes([*first, *rest]) if op == "r"]
+    assert reads == [*"a" * 40, *"c" * 40, *"b" * 40]
+    assert {len(after) for _, name, _, after in changes(rest) if name == "b"} == {1}
+    assert not reading.source.owes_rows(reading.offset())
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_table_that_is_altered_while_it_is_read_is_read_as_a_whole(
+    capture: NewCapture, sql: Sql, db_server: SQLServer, database: str, killed: bool
+) -> None:
+    """Whoever plans the open batch again leaves out what is left of it, too."""
+    for table in "tu":
+        _fill(sql, table, "k INT PRIMARY KEY", "{n}", 60)
+    reading, records = _begun(capture, 16)
+    at = reading.offset()
+    end = reading.source.cut(at, reading.source.latest_offset(at), 1)
+    sql(
+        "UPDATE t SET v = v + 100 WHERE k < 30; DELETE FROM t WHERE k IN (3, 50); ALTER TABLE t CHANGE v w BIGINT;"
+        "INSERT INTO t VALUES (70, 1); UPDATE u SET k = k + 100 WHERE k > 50;"
+    )
+    if killed:
+        reading = capture(snapshot_batch_rows=16)
+    else:
+        with pytest.raises(RetriableSourceError, match="t has lost v"):
+            [read_elsewhere(reading.config, split) for split in reading.source.plan(at, end, 2)]
+    splits = reading.source.plan(at, end, 2)
+    records += [record for split in splits for record in read_elsewhere(reading.config, split)]
+    reading.keep(end)
+    records += _whole(list(reading.batches()))
+    assert sum(change[:2] == ("r", "u") for change in changes(records)) == 60
+    assert _rows_after(records, *"tu") == _at_server(db_server, database, *"tu")
+
+
+def test_a_table_that_has_another_name_is_read_by_that(
+    capture: NewCapture, sql: Sql, db_server: SQLServer, database: str
+) -> None:
     for table in "ab":
         _fill(sql, table, "k INT PRIMARY KEY", "{n}", 40)
-    reading = capture(snapshot_batch_rows=40)
-    start = reading.offset()
-    at = reading.source.cut(start, reading.source.latest_offset(start), 1)
-    assert at["cdckit_snapshot_cursor"]["table"].endswith(".b")
-    reading.keep(at)
-    sql("ALTER TABLE a DROP COLUMN v")
-    whole = reading.source.latest_offset(at)
-    assert reading.source.cut(at, whole, 1) == whole
+    reading, records = _begun(capture, 40)
+    sql("UPDATE b SET v = 7 WHERE k = 1; RENAME TABLE b TO c; INSERT INTO c VALUES (50, 50)")
+    records += _whole(list(reading.batches()))
+    assert _rows_after(records, *"ac") == _at_server(db_server, database, *"ac")
+
+
+def test_where_nothing_is_read_behind_it_the_snapshot_begins_anew(capture: NewCapture, sql: Sql) -> None:
+    for table in "ab":
+        _fill(sql, table, "k INT PRIMARY KEY", "{n}", 40)
+    reading, _ = _begun(capture, 40, snapshot_mode="initial_only")
     sql("ALTER TABLE b DROP COLUMN v")
     with pytest.raises(SnapshotDueError, match="b has lost v"):
         list(reading.batches())
-    later = capture(snapshot_batch_rows=40)
-    point = later.source.latest_offset(at)
-    assert point["pos"] > at["pos"]
-    records = _whole(list(later.batches()))
+    records = _whole(list(capture(snapshot_batch_rows=40, snapshot_mode="initial_only").batches()))
     assert Counter(name for _, name, _, _ in changes(records)) == {"a": 40, "b": 40}
-    assert {len(after) for *_, after in changes(records)} == {1}
 
 
-def test_a_key_in_another_order_begins_the_snapshot_anew(capture: NewCapture, sql: Sql) -> None:
+def test_a_table_whose_key_is_in_another_order_is_read_as_a_whole(capture: NewCapture, sql: Sql) -> None:
     """Rows that were to come would lie before the place that it had come to."""
     _fill(sql, "t", "k VARCHAR(20) COLLATE utf8mb4_bin PRIMARY KEY", "CONCAT(IF({n} < 20, 'B', 'a'), {n})", 40)
-    reading = capture(snapshot_batch_rows=16)
-    start = reading.offset()
-    at = reading.source.cut(start, reading.source.latest_offset(start), 1)
-    reading.keep(at)
+    reading, first = _begun(capture, 16)
     sql("ALTER TABLE t MODIFY k VARCHAR(20) COLLATE utf8mb4_general_ci")
-    with pytest.raises(SnapshotDueError, match="t has a key in another order"):
-        list(reading.batches())
-    records = _whole(list(capture(snapshot_batch_rows=16).batches()))
-    assert _read(records) == dict.fromkeys(range(40), 1)
+    rest = _whole(list(reading.batches()))
+    assert _read(rest) == dict.fromkeys(range(40), 1)
+    assert len(first) == 16
 
 
 def test_the_direct_runner_takes_a_snapshot_over(

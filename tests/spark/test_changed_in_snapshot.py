@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.cli.main import call
 from cdckit.engine.config.loading import load_pipeline
@@ -96,6 +96,35 @@ def test_a_restart_goes_on(shop: Shop, kind: str, caplog: pytest.LogCaptureFixtu
     shop.runner().run(once=True)
     shop.assert_equal()
     assert told in caplog.text
+
+
+def test_the_other_tables_are_not_read_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table changes of which a part is in its mirror, and one that is to come."""
+    shop.sql(
+        "CREATE TABLE d (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO d VALUES (1, 'a');"
+        "INSERT INTO c VALUES (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e'), (6, 'f')"
+    )
+    written, write = [], LakeSink.write
+
+    def dies_in_c(sink: LakeSink, packets: DataFrame, batch: int) -> int:
+        if (shop.lake / f"p.{shop.database}.c").exists():
+            raise SinkError("it died")
+        written.append(batch)
+        return write(sink, packets, batch)
+
+    one_by_one = {"snapshot.batch.rows": "1"}
+    monkeypatch.setattr(LakeSink, "write", dies_in_c)
+    with pytest.raises(SinkError, match="it died"):
+        shop.runner(one_by_one).run(once=True)
+    monkeypatch.undo()
+    assert len(written) > 2
+    shop.sql(
+        "UPDATE c SET v = 'x'; ALTER TABLE c RENAME COLUMN v TO w; DELETE FROM c WHERE id = 1; UPDATE a SET v = 'y';"
+        "ALTER TABLE d MODIFY v VARCHAR(20) NOT NULL; INSERT INTO d VALUES (2, 'b')"
+    )
+    shop.runner(one_by_one).run(once=True)
+    shop.assert_equal()
+    assert shop.written_whole("a") == shop.written_whole("b") == 1
 
 
 @pytest.mark.parametrize(

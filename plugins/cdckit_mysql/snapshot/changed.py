@@ -1,14 +1,16 @@
 """Tables whose definitions change between a snapshot's point, which notes them, and the reading of their rows.
 
 The log is followed from the point, where the old definitions are in force. Rows that no longer fit these cannot stand
-there: the snapshot then begins anew, at a new point. A table that is gone is left out, since the log tells of its end.
+there: what is left of such a table is read behind the snapshot, at a new point, and with it what was read of it before.
+Where nothing comes behind it, the snapshot begins anew. A table that is gone is left out, since the log tells of its
+end.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import pymysql
@@ -27,6 +29,8 @@ from cdckit_mysql.table import Column, Table, TableId, Tables
 log = logging.getLogger("cdckit.mysql")
 
 _GONE = "is gone"
+OWN_QUERY = "(a query of your own needs a new checkpoint and a new state for that)"
+"""What a runner does by itself where a snapshot begins anew."""
 
 _TOGETHER = 100
 """The server is asked about so many tables at once: one alone takes ten answers, each of these little more than one."""
@@ -83,6 +87,8 @@ class NotedTables:
         dialect: whose statements they are.
         tables: the definitions at the snapshot's point.
         chosen: those that it reads, in the order in which they are asked about.
+        leave: takes the names of tables that are to be read behind the snapshot, for one that has changed; None: none
+            can be.
     """
 
     def __init__(
@@ -93,10 +99,12 @@ class NotedTables:
         dialect: Dialect,
         tables: Tables,
         chosen: Sequence[ChosenTable],
+        leave: Callable[[Sequence[TableId]], None] | None,
     ) -> None:
         self._connection = connection
         self._config = config
         self._filters = filters
+        self._leave = leave
         self._reader = DdlReader(dialect.flavor, charsets=dialect.charsets)
         self._tables = tables
         self._places = {table.id: place for place, table in enumerate(chosen)}
@@ -105,22 +113,26 @@ class NotedTables:
         self._asked = 0.0
 
     def has(self, table: ChosenTable) -> bool:
-        """Whether a table is there; one that is gone is left out, since the log tells of its end.
+        """Whether a table is there as it was noted; one that is gone is left out, since the log tells of its end.
 
         Raises:
-            SnapshotDueError: it has changed, or may have another name now.
+            SnapshotDueError: it has changed, or may have another name now, and cannot be read behind the snapshot.
         """
         now = self._now(table.id)
         reason = difference(table.table, now) or _sorted_otherwise(table.table, now)
         if reason is None:
             return True
         unknown = self._unknown()
-        if reason != _GONE or unknown:
-            told = ", ".join([f"{table.id} {reason}", *(f"{name} is new" for name in unknown)])
-            text = f"{place(self._config)}: {told} since the snapshot noted the definitions: it begins anew"
-            log.warning("%s", text)
-            raise SnapshotDueError(f"{text} (a query of your own needs a new checkpoint and a new state for that)")
-        log.warning("%s is gone since the snapshot noted it, and is left out: the log tells of its end", table.id)
+        if reason == _GONE and not unknown:
+            log.warning("%s is gone since the snapshot noted it, and is left out: the log tells of its end", table.id)
+            return False
+        told = ", ".join([f"{table.id} {reason}", *(f"{name} is new" for name in unknown)])
+        text = f"{place(self._config)}: {told} since the snapshot noted the definitions"
+        if self._leave is None:
+            log.warning("%s: it begins anew", text)
+            raise SnapshotDueError(f"{text}: it begins anew {OWN_QUERY}")
+        self._leave([table.id, *unknown] if now is not None else unknown)
+        log.warning("%s: read as a whole behind the snapshot", text)
         return False
 
     def _now(self, table: TableId) -> Table | None:

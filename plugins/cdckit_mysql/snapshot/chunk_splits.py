@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from cdckit import SnapshotDueError, SourceContext, Split, StateStore
+from cdckit.connector.resnapshot import ask, pending
 from cdckit.connector.snapshot_parts import BatchQuota, estimate_of, share_out
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.topic_collisions import check_topics
@@ -55,9 +57,13 @@ class ChunkSplits:
         filters: what is captured.
         asked: the server.
         run_id: the run's id in the records' headers.
+        goes_on: whether anything is read behind a snapshot.
     """
 
-    def __init__(self, config: MySqlConfig, filters: Filters, asked: AskedServer, run_id: str) -> None:
+    def __init__(
+        self, config: MySqlConfig, filters: Filters, asked: AskedServer, run_id: str, *, goes_on: bool
+    ) -> None:
+        self._goes_on = goes_on
         self._config = config
         self._filters = filters
         self._asked = asked
@@ -98,7 +104,7 @@ class ChunkSplits:
         self._walked = None
         with self._snapshot(first, last, history, state) as (known, connection):
             size = read_in_turn(known.chosen, self._config.snapshot_batch_rows)
-            walk = self._walk(connection, known, size, _reached(first, last), None)
+            walk = self._walk(connection, known, size, first, last, state)
             rows = self._config.snapshot_batch_rows
             # Where tables are kept, the later parts of one would be merged into those before, row by row.
             quota = BatchQuota(rows, max_bytes, whole=context.marks and not rows)
@@ -169,7 +175,7 @@ class ChunkSplits:
             cut = last.cursor is not None or _reached(first, last) is not None
             size = read_in_turn(known.chosen, self._config.snapshot_batch_rows) if cut else None
             size = size or shared_out(known.chosen, parallelism)
-            walk = self._walk(connection, known, size, _reached(first, last), last.cursor)
+            walk = self._walk(connection, known, size, first, last, state)
             return _Walked(first, last, list(walk.steps()), walk.passed), known
 
     @contextmanager
@@ -208,13 +214,17 @@ class ChunkSplits:
         connection: Connection,
         known: SnapshotTables,
         size: Size,
-        start: SnapshotCursor | None,
-        until: SnapshotCursor | None,
+        first: LogOffset,
+        last: LogOffset,
+        state: StateStore,
     ) -> ChunkWalk:
-        parts = (connection, self._config, self._filters, self._asked.dialect, known.tables, known.chosen)
+        start = _reached(first, last)
+        # Tables that are read again are read behind nothing: for these the log is read first, and then all of them.
+        leave = partial(_read_behind, state, first) if self._goes_on and last.resnapshot is None else None
+        parts = (connection, self._config, self._filters, self._asked.dialect, known.tables, known.chosen, leave)
         just_now = self._noted is not None and start is None and known.id.startswith(self._noted)
         is_there = (lambda _: True) if just_now else NotedTables(*parts).has
-        return ChunkWalk(connection, self._filters, known.chosen, size, start, until, is_there)
+        return ChunkWalk(connection, self._filters, known.chosen, size, start, last.cursor, is_there)
 
     def _definitions(self, history: SchemaHistory, point: LogOffset) -> ChunkWork:
         """What the schema-change topic is told of a snapshot, but of one that only reads rows again."""
@@ -253,6 +263,15 @@ class ChunkSplits:
 
     def _captured(self, known: SnapshotTables) -> tuple[Table, ...]:
         return tuple(table for table in known.tables if self._filters.captures(*table.id))
+
+
+def _read_behind(state: StateStore, at: LogOffset, tables: Sequence[TableId]) -> None:
+    """Asks for tables to be read again, as a user would; once for each, however often a batch is planned."""
+    offset = at.to_json()
+    wanted = pending(state, offset)
+    names = [str(table) for table in tables if wanted is None or str(table) not in wanted.tables]
+    if names:
+        ask(state, offset, names)
 
 
 def _batch(steps: Iterator[Step], quota: BatchQuota, tables: dict[TableId, ChosenTable]) -> Iterator[Step]:

@@ -125,7 +125,7 @@ class ServerSnapshots:
         self._renewal = renewal
         self._history = history
         self._context = SourceContext(config.topic_prefix)
-        self._chunks = ChunkSplits(config, filters, asked, run_id)
+        self._chunks = ChunkSplits(config, filters, asked, run_id, goes_on=mode.streams)
         self._need = SnapshotNeed(config, mode, asked.ready, renewal, self._beginnings)
 
     def open(self, context: SourceContext) -> None:
