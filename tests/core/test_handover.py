@@ -14,8 +14,10 @@ from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.spark_start import SparkStart
 from cdckit.engine.runners.stop import StopSignal
+from cdckit.engine.state.begun_tables import Begun, refuse_anothers
 from cdckit.engine.state.runner_handover import hand_to_spark, open_state
 from cdckit.engine.state.table_batches import TableBatches
+from cdckit.errors import StateError
 from testkit.states import state_in
 
 
@@ -58,3 +60,15 @@ def test_a_direct_process_finishes_what_it_was_killed_in(state: StateStore, tmp_
 def test_behind_a_saved_offset_nothing_of_spark_is_left(state: StateStore, tmp_path: Path) -> None:
     state.save_offset({"n": 5})
     assert not handover(settled=False).is_sparks(state, tmp_path)
+
+
+@pytest.mark.parametrize("begun", ["direct", "spark"])
+def test_the_other_runner_refuses_a_batch_of_tables(state: StateStore, tmp_path: Path, begun: Begun) -> None:
+    if begun == "direct":
+        TableBatches(state, state.load_offset()).plan({"n": 3})
+    other: Begun = "spark" if begun == "direct" else "direct"
+    refuse_anothers(begun, state, tmp_path)
+    with pytest.raises(StateError, match=f"'runner: {begun}'.*broken off.*set 'runner: {begun}', cdc run FILE --once"):
+        refuse_anothers(other, state, tmp_path)
+    state.save_offset({"n": 5})
+    refuse_anothers(other, state, tmp_path)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
-from cdckit.errors import CdcError
+from cdckit.errors import CdcError, StateError
 from histories.lakes import Folders, IcebergTables, Keys, LoggedRows, MirroredRows, Tables
 from histories.switches import MAINTENANCE
 from testkit.background import repeated
@@ -155,8 +155,14 @@ class HandedOver(Lake):
         from cdckit.engine.runners.spark import SparkRunner
         from cdckit.engine.runners.tail import TailRunner
 
-        (TailRunner if self.sparks else SparkRunner)(load_pipeline(pipeline)).run(once=True)
-        self.sparks = not self.sparks  # a batch that one of them has begun is that one's to finish
+        loaded = load_pipeline(pipeline)
+        try:
+            (TailRunner if self.sparks else SparkRunner)(loaded).run(once=True)
+        except StateError as error:
+            if error.number != "CDC7110":
+                raise
+            TailRunner(loaded).run(once=True)  # which lets the direct process finish what that has begun
+        self.sparks = not self.sparks
 
 
 class HandedOverMirror(HandedOver, Mirror):

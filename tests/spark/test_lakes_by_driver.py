@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.errors import RetriableSinkError
+from cdckit.errors import RetriableSinkError, SinkError, StateError
 from cdckit.tables.context import TableContext
 from cdckit.tables.lake.on_spark import LakeOnSpark
 from cdckit.tables.lake.table import LakeTable
@@ -83,6 +83,27 @@ def test_tables_change_hands_between_the_runners(lake: SparkShop) -> None:
         log.run(f"INSERT INTO t VALUES ({number}, {number}); UPDATE t SET v = v + 1")
         (log if number % 2 else log.direct).deliver()
     log.assert_equal(["t"])
+
+
+@pytest.mark.parametrize("lake", ["delta"], indirect=True)
+@pytest.mark.parametrize("direct_first", [True, False])
+def test_a_batch_that_one_runner_has_begun_is_not_the_others(lake: SparkShop, direct_first: bool) -> None:
+    """A table stops it that takes no new column, where another one may have its changes."""
+    log = replace(lake, mode="changelog")
+    log.run("CREATE TABLE a (id INT PRIMARY KEY); CREATE TABLE b (id INT PRIMARY KEY); INSERT INTO b VALUES (1)")
+    log.deliver()
+    log.run("INSERT INTO a VALUES (2), (3); ALTER TABLE b ADD v INT; INSERT INTO b VALUES (2, 2)")
+    first, second = (log.direct, log) if direct_first else (log, log.direct)
+    with pytest.raises(SinkError, match=r"schema\.evolution"):
+        first.deliver({"schema.evolution": "exception"})
+    with pytest.raises(StateError, match="broken off in the middle of a batch") as refused:
+        second.deliver()
+    assert refused.value.number == "CDC7110"
+    first.deliver()
+    log.run("INSERT INTO a VALUES (4)")
+    second.deliver()
+    assert sorted(row["id"] for row in log.lake.found("a")) == [2, 3, 4]
+    log.assert_equal(["a", "b"])
 
 
 @pytest.mark.parametrize("lake", ["iceberg"], indirect=True)

@@ -51,6 +51,12 @@ STATE = (
         "see the message; without the folder it begins anew (`cdc resnapshot`).",
     ),
     Entry(
+        "CDC7110",
+        "the other runner has begun a batch of tables",
+        "It was killed, or stopped by an error; some tables may have that batch.",
+        "let that runner finish it: `cdc run FILE --once` with its `runner`, then change.",
+    ),
+    Entry(
         "CDC7201",
         "the schema history knows nothing here",
         "The state is incomplete.",

@@ -27,6 +27,7 @@ from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.start import claim
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.runners.table_run import TableRun
+from cdckit.engine.state.begun_tables import refuse_anothers
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_state
@@ -70,7 +71,9 @@ class DirectRunner(Runner):
         stack.callback(state.close)
         made = make_tail_sink(self.pipeline) if self.handover else make_sink(self.pipeline)
         if isinstance(made, DirectTableSink):
-            if self.handover is not None and self.handover.is_sparks(state, self.pipeline.folder):
+            if self.handover is None:
+                refuse_anothers("direct", state, self.pipeline.folder)
+            elif self.handover.is_sparks(state, self.pipeline.folder):
                 return
             claim(state, self.pipeline, self.stopping, mirrors=made.mirrors)
             TableRun(self, state, made, self.handover).run(stack, once=once)

@@ -16,8 +16,7 @@ from cdckit.api.source import Source, Split
 from cdckit.api.state_store import StateStore
 from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.runners.spark_start import SparkStart
-from cdckit.engine.state.runner_handover import broken_off
-from cdckit.engine.state.table_batches import TableBatches
+from cdckit.engine.state.begun_tables import begun_by
 
 log = logging.getLogger("cdckit.runner")
 
@@ -66,11 +65,7 @@ class Handover:
             state: the pipeline's, held.
             folder: the pipeline's, on this machine.
         """
-        if self._settled or not broken_off(state, folder):
-            return False
-        # A direct process that was killed at this offset came later: Spark had left nothing when that began.
-        batches = TableBatches(state, state.load_offset())
-        if batches.begun or batches.planned_end is not None:
+        if self._settled or begun_by(state, folder) != "spark":
             return False
         log.info("Spark finishes the batch that it has begun")
         self.given = True

@@ -39,6 +39,7 @@ from cdckit.engine.spark.sent_signals import ASKED as SENT, signals_of
 from cdckit.engine.spark.session import refuse_speculation, start_session
 from cdckit.engine.spark.snapshot_notifications import ASKED as NOTIFICATIONS, SnapshotNotifications
 from cdckit.engine.spark.timed_batches import ASKED as DELIVERED
+from cdckit.engine.state.begun_tables import refuse_anothers
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.ledger_file import kept_in
 from cdckit.engine.state.offset_owner import leave_to_state
@@ -266,6 +267,8 @@ class SparkRunner(Runner):
                 leave_to_state(state)
             else:
                 self._take_over(kept, state)
+            if delivery.form == "table rows":
+                refuse_anothers("spark", state, self.pipeline.folder, place)
             generation = hand_to_spark(state, self.pipeline.folder, place, anew=anew)
             saved = _Kept(state.load_offset(), kept_in(state) if self.pipeline.ledger else {})
             if self._copied(place) is not None:

@@ -215,7 +215,7 @@ class TableProgress:
         """Whether the tables have all that lies before the saved offset, and nothing that lies behind."""
         batches = self.batches
         saved = self.offset == self._saved and not self._behind
-        return saved and not (self._sink.waiting or batches.begun or batches.planned_end)
+        return saved and not (self._sink.waiting or batches.unfinished)
 
     def rewind(self) -> None:
         """Forgets what is not committed, before it is read again.

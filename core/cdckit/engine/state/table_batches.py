@@ -76,6 +76,11 @@ class TableBatches:
         """Where the batch ends that was planned behind the saved offset and is not finished; None: there is none."""
         return self._note.end
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether tables may have something that lies behind the saved offset."""
+        return bool(self._note.begun) or self._note.end is not None
+
     def plan(self, end: Offset) -> None:
         """Keeps that the next batch holds everything up to `end`."""
         self._note.end = end
