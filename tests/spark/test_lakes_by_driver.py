@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.errors import RetriableSinkError, SinkError, StateError
+from cdckit.errors import CdcError, RetriableSinkError
 from cdckit.tables.context import TableContext
 from cdckit.tables.lake.on_spark import LakeOnSpark
 from cdckit.tables.lake.table import LakeTable
@@ -21,6 +21,7 @@ from cdckit.tables.packets import FIRST_BYTES, PACKET_SCHEMA, table_packets
 from cdckit_iceberg.config import IcebergConfig
 from cdckit_iceberg.sink import IcebergOnSpark
 from delta_sink import versions
+from delta_sink.shop import Shop
 from delta_sink.test_tables import DEFINITIONS, ROWS, TABLES, logged
 from delta_sink.versions import assert_whole
 from iceberg_sink.test_evolution import target_in
@@ -94,11 +95,8 @@ def test_a_batch_that_one_runner_has_begun_is_not_the_others(lake: SparkShop, di
     log.deliver()
     log.run("INSERT INTO a VALUES (2), (3); ALTER TABLE b ADD v INT; INSERT INTO b VALUES (2, 2)")
     first, second = (log.direct, log) if direct_first else (log, log.direct)
-    with pytest.raises(SinkError, match=r"schema\.evolution"):
-        first.deliver({"schema.evolution": "exception"})
-    with pytest.raises(StateError, match="broken off in the middle of a batch") as refused:
-        second.deliver()
-    assert refused.value.number == "CDC7110"
+    assert "schema.evolution" in _why_stopped(first, {"schema.evolution": "exception"})
+    assert "was broken off in the middle of a batch" in _why_stopped(second, {})
     first.deliver()
     log.run("INSERT INTO a VALUES (4)")
     second.deliver()
@@ -149,6 +147,13 @@ def test_a_direct_process_has_the_tail_by_the_same_sink(lake: SparkShop) -> None
         process.stop()
     log.deliver()
     log.assert_equal(["accounts", "parts", "bulk"])
+
+
+def _why_stopped(shop: Shop, sink: dict[str, Any]) -> str:
+    """What ends it: an error of the session's, or what its process says."""
+    with pytest.raises((CdcError, AssertionError)) as stopped:
+        shop.deliver(sink)
+    return str(stopped.value)
 
 
 def kill_at_work(shop: SparkShop, chance: Random) -> None:
