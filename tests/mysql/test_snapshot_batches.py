@@ -182,6 +182,21 @@ def test_many_tables_of_a_later_batch_are_asked_about_together(
     assert int(db_server.execute("SHOW GLOBAL STATUS LIKE 'Questions'")[0][1]) - before < 60 * 5
 
 
+def test_many_tables_are_asked_together_whether_they_have_rows(
+    capture: NewCapture, sql: Sql, db_server: SQLServer
+) -> None:
+    sql("".join(f"CREATE TABLE c{number:03} (k INT PRIMARY KEY);" for number in range(150)))
+    sql("INSERT INTO c007 VALUES (1); INSERT INTO c140 VALUES (1), (2)")
+    reading = capture()
+    start = reading.offset()
+    end = reading.source.latest_offset(start)
+    before = int(db_server.execute("SHOW GLOBAL STATUS LIKE 'Questions'")[0][1])
+    splits = reading.source.plan(start, end, 1)
+    assert int(db_server.execute("SHOW GLOBAL STATUS LIKE 'Questions'")[0][1]) - before < 60
+    records = [record for split in splits for record in read_elsewhere(reading.config, split)]
+    assert Counter(name for _, name, _, _ in changes(records)) == {"c007": 1, "c140": 2}
+
+
 def _begun(capture: NewCapture, rows: int, **options: Any) -> tuple[Capture, list[Record]]:
     """A snapshot whose first batch is read and kept, of so many rows."""
     reading = capture(snapshot_batch_rows=rows, **options)

@@ -19,6 +19,7 @@ from cdckit_mysql.snapshot.chunk_key import ChunkKey, chunk_key
 from cdckit_mysql.snapshot.chunk_plan import Chunk, Size
 from cdckit_mysql.snapshot.cursor import MOST_NUMBER, SnapshotCursor
 from cdckit_mysql.snapshot.selection import ChosenTable
+from cdckit_mysql.snapshot.tables_with_rows import TablesWithRows
 
 MOST_CHUNKS = MOST_NUMBER - 9_999
 """Tables behind so many chunks are not cut, nor the rest of one."""
@@ -98,6 +99,7 @@ class ChunkWalk:
         self._start = start
         self._until = until
         self._is_there = is_there
+        self._with_rows = TablesWithRows(connection, tables)
         # What is cut again must not get more numbers than it had: those behind them are others'.
         self._most = MOST_CHUNKS if until is None else max(0, until.chunk - 1)
         self.passed: list[ChosenTable] = []
@@ -150,14 +152,10 @@ class ChunkWalk:
             begun = _Begun(table)
             if self._start is not None and self._start.table == str(table.id):
                 begun = _Begun(table, self._start.key, self._start.part)
-            if self._is_there(table) and (begun.part or self._has_rows(table)):
+            if self._is_there(table) and (begun.part or self._with_rows.has(table)):
                 yield begun
             else:
                 self.passed.append(table)
-
-    def _has_rows(self, table: ChosenTable, condition: str = "") -> bool:
-        where = f" WHERE {condition}" if condition else ""
-        return bool(query(self._connection, f"SELECT 1 FROM {table.source}{where} LIMIT 1"))  # noqa: S608
 
     def _pieces(self, begun: _Begun, number: int) -> Iterator[_Piece]:
         table, after = begun.table, begun.after
@@ -189,7 +187,10 @@ class ChunkWalk:
         )
         found = query(self._connection, statement)
         bound = key.texts(found[0]) if found else ()
-        return bound if bound and self._has_rows(table, key.between(bound, end)) else ()
+        if not bound:
+            return ()
+        rest = f"SELECT 1 FROM {table.source} WHERE {key.between(bound, end)} LIMIT 1"  # noqa: S608 - likewise
+        return bound if query(self._connection, rest) else ()
 
 
 def _place(names: Sequence[str], cursor: SnapshotCursor) -> int:
