@@ -9,6 +9,7 @@ from typing import Any
 
 from bson import ObjectId, json_util
 from pymongo.errors import OperationFailure
+from pymongo.read_concern import ReadConcern
 
 from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit.connector.signals.signal import one_line
@@ -110,8 +111,14 @@ class CollectionChunks(Chunks[Document]):
         return shown
 
     def _collection(self, wanted: Wanted) -> Any:
+        """What a majority of the members has of it.
+
+        Another primary may take the second mark, of which no more is known than that it follows upon the first.
+        """
         database, _, name = wanted.name.partition(".")
-        return self._session.client[database].get_collection(name, codec_options=CODEC)
+        return self._session.client[database].get_collection(
+            name, codec_options=CODEC, read_concern=ReadConcern("majority")
+        )
 
 
 def _refuse_code(query: Document) -> None:
