@@ -66,9 +66,9 @@ class MongoNode(Server):
         """Fetch mongod."""
         _mongod(self._version)
 
-    def client(self) -> MongoClient[Document]:
+    def client(self, **options: Any) -> MongoClient[Document]:
         """Open a client of this node alone."""
-        return MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=1000)
+        return MongoClient(self.host, self.port, directConnection=True, serverSelectionTimeoutMS=1000, **options)
 
     def _lay_out(self, data: Path) -> None:
         data.mkdir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -55,13 +55,17 @@ class DocumentWorkload:
         self._session: ClientSession | None = None
         self._keys: dict[str, list[Any]] = {name: [] for name in _COLLECTIONS}
 
-    def set_up(self, documents: int) -> None:
-        """Makes collections, with documents."""
+    def set_up(self, documents: int, identifiers: Iterable[Any] = ()) -> None:
+        """Makes collections, with so many documents each, and more of these `_id`s in the first one."""
         self._database.marker.insert_one({"_id": 0})
         for name in _COLLECTIONS:
             self._database.create_collection(name, changeStreamPreAndPostImages={"enabled": True})
             for _ in range(documents):
                 self._insert(name)
+        first = _COLLECTIONS[0]
+        for identifier in identifiers:
+            self._keys[first].append(identifier)
+            self._run(first, "insert_one", {"_id": identifier, **fields(self._random)})
 
     def change(self, steps: int) -> None:
         """Changes documents, now and then several in one transaction."""
@@ -71,9 +75,9 @@ class DocumentWorkload:
             else:
                 self._change_one()
 
-    def by(self, database: Database[Document]) -> DocumentWorkload:
-        """Changes of the same documents by another client."""
-        other = DocumentWorkload(self._random.getrandbits(32), database, self._last, self._makes_keys)
+    def by(self, database: Database[Document], seed: int) -> DocumentWorkload:
+        """Changes of the same documents by another client, out of random numbers of its own."""
+        other = DocumentWorkload(seed, database, self._last, self._makes_keys)
         other._keys = self._keys
         return other
 

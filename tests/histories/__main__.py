@@ -6,12 +6,15 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from histories.document_series import KINDS as OF_DOCUMENTS, DocumentSeries
+from histories.elections import ELECTIONS
 from histories.failovers import failing_servers, take_over
 from histories.generator import KINDS, SMALL_STEPS
 from histories.playing import FailOver
@@ -20,6 +23,7 @@ from histories.steps import read
 from testkit.running import create_reader
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES, SQLServer
 from testkit.spark_java import archive_classes
@@ -50,14 +54,16 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m histories", description=__doc__)
     parser.add_argument("--sink", choices=SINKS, default="file")
-    parser.add_argument("--server", choices=("mysql", "mariadb"), default="mysql")
+    parser.add_argument("--server", choices=("mysql", "mariadb", "mongodb"), default="mysql")
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--count", type=int, default=10, help="how many seeds")
     parser.add_argument("--seeds", help="other seeds than so many in a row, like 48,56,60-63")
     parser.add_argument("--failovers", action="store_true", help="of MySQL: small histories in which the primary dies")
     parser.add_argument("--only", help="kinds of steps beside rows, with commas between, though they are switched off")
     parser.add_argument("--replay", type=Path, help="a file of steps, as a failure shows them")
-    parser.add_argument("--steps", type=int, help="small histories of so many steps")
+    parser.add_argument(
+        "--steps", type=int, help="small histories of so many steps; of MongoDB, of so many rounds of changes"
+    )
     parser.add_argument(
         "--compiled",
         action="store_true",
@@ -76,13 +82,8 @@ def _seeds(arguments: argparse.Namespace) -> list[int]:
     return [seed for first, _, last in ends for seed in range(int(first), int(last or first) + 1)]
 
 
-def _series(arguments: argparse.Namespace, stack: ExitStack) -> Series:
+def _series(arguments: argparse.Namespace, stack: ExitStack) -> Series | DocumentSeries:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="histories-")))
-    server, fail_over = _server(arguments, stack)
-    only = arguments.only
-    kinds = None if only is None else {"rows", "transaction", *filter(None, only.split(","))}
-    if kinds and not kinds <= KINDS:
-        sys.exit(f"no such kinds: {', '.join(sorted(kinds - KINDS))}; there are: {', '.join(sorted(KINDS))}")
 
     @cache
     def broker() -> KafkaBroker:
@@ -97,8 +98,41 @@ def _series(arguments: argparse.Namespace, stack: ExitStack) -> Series:
         settings = {"spark.master": "local[2]", **FAST_JVM, "spark.sql.warehouse.dir": str(folder / "warehouse")}
         return start_session("histories", settings | ({} if arguments.compiled else INTERPRETED), delta=True)
 
+    if arguments.server == "mongodb":
+        return _of_documents(arguments, stack, folder, broker, session)
+    kinds = _kinds(arguments, KINDS)
+    server, fail_over = _server(arguments, stack)
     small = SMALL_STEPS if arguments.failovers and arguments.steps is None else arguments.steps
+    kinds = None if kinds is None else kinds | {"rows", "transaction"}
     return Series(server, arguments.sink, folder, broker, session, kinds, arguments.shrink, small, fail_over)
+
+
+def _kinds(arguments: argparse.Namespace, known: Collection[str]) -> set[str] | None:
+    """The kinds of steps that were asked for; None for all."""
+    if arguments.only is None:
+        return None
+    kinds = set(filter(None, arguments.only.split(",")))
+    if not kinds <= set(known):
+        sys.exit(f"no such kinds: {', '.join(sorted(kinds.difference(known)))}; there are: {', '.join(sorted(known))}")
+    return kinds
+
+
+def _of_documents(
+    arguments: argparse.Namespace,
+    stack: ExitStack,
+    folder: Path,
+    broker: Callable[[], KafkaBroker],
+    session: Callable[[], SparkSession],
+) -> DocumentSeries:
+    """Histories of collections, of a replica set of three members."""
+    if arguments.sink not in OF_DOCUMENTS:
+        sys.exit(f"no sink of MongoDB's histories: {arguments.sink}; there are: {', '.join(OF_DOCUMENTS)}")
+    kinds = _kinds(arguments, ELECTIONS)
+    members = stack.enter_context(MongoReplicaSet(nodes=3, setParameter="enableTestCommands=1"))
+    series = DocumentSeries(members, arguments.sink, "histories", folder, broker, session, shrinks=arguments.shrink)
+    series.kinds = ELECTIONS if kinds is None else kinds
+    series.rounds = arguments.steps or series.rounds
+    return series
 
 
 def _server(arguments: argparse.Namespace, stack: ExitStack) -> tuple[SQLServer, FailOver | None]:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from spark.conftest import sound_session
 from testkit.running import create_reader
 from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
 
@@ -35,3 +36,10 @@ def histories_mariadb() -> Iterator[MariaDBServer]:
     with MariaDBServer() as server:
         create_reader(server, *CAPTURE_PRIVILEGES, *SIGNAL_PRIVILEGES)
         yield server
+
+
+@pytest.fixture(scope="session")
+def three_members() -> Iterator[MongoReplicaSet]:
+    """A replica set of three, which may be told not to replicate."""
+    with MongoReplicaSet(nodes=3, setParameter="enableTestCommands=1") as made:
+        yield made

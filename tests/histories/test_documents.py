@@ -1,184 +1,137 @@
-"""Random histories of MongoDB's collections, identifiers of every type among them, through elections in mid-batch.
+"""Random histories of MongoDB's collections, identifiers of every type among them: a sink comes to what they hold.
 
-What the events come to is what a new pipeline reads: how a document is written is held to the Java driver's own text in
-`tests/mongodb`. A failure names its seed, and the fewest rounds of changes in which it fails.
+Primaries are elected in mid-batch, and die with writes that are rolled back. A failure names its seed, and prints the
+fewest steps in which it fails; more seeds, or those steps again:
+
+    PYTHONPATH=tests .venv/bin/python -m histories --server mongodb --sink delta --first 1000 --count 50
+    PYTHONPATH=tests .venv/bin/python -m histories --server mongodb --sink delta --replay FILE
 """
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from random import Random
-from typing import Any, ClassVar
+from typing import Never
 
 import pytest
-from pymongo.errors import PyMongoError
+from _pytest.mark import ParameterSet
+from pymongo.errors import OperationFailure
+from pymongo.read_concern import ReadConcern
 
-from cdckit.engine.config.loading import load_pipeline
-from cdckit.engine.runners.direct import DirectRunner
-from differential.document_workload import DocumentWorkload
-from testkit.running import to_file
+from cdckit_mongodb.snapshot import collections
+from histories.document_play import SET_UP, DocumentPlay
+from histories.document_series import KINDS, ON_SPARK, ROUNDS, DocumentSeries, history
+from histories.document_sinks import DocumentSink, File
+from histories.elections import ELECTIONS, ROLLBACK, WAITED
+from histories.playing import DivergedError
+from histories.steps import CHECK, Step
 from testkit.servers.mongodb import MongoReplicaSet
 
-ROUNDS = 5
-CHANGES = 30
-Documents = dict[tuple[str, str], str]
-"""The text of each document, by its topic and its `_id`."""
+SMALL = {"file": 51, "kafka": 52, "delta": 57, "delta-changelog": 60}
+"""The seeds of `make test`: between them primaries go in every way, at every moment."""
+LONG = {
+    "file": range(81, 91),
+    "kafka": range(91, 101),
+    "delta": range(101, 111),
+    "delta-changelog": range(111, 121),
+    "mirror": range(121, 141),
+    "changelog": range(141, 151),
+}
 
 
-class Collections:
-    """One history: a database, and the pipeline that follows it.
-
-    Args:
-        replica_set: where the database is.
-        database: which is not there yet.
-        folder: of the pipeline's files.
-        seed: of the history.
-
-    Attributes:
-        longest_wait: how many seconds after a delivery's begin an election may come.
-        prefix: what topics begin with.
-    """
-
-    longest_wait: ClassVar[float] = 0.5
-    prefix = "p"
-
-    def __init__(self, replica_set: MongoReplicaSet, database: str, folder: Path, seed: int) -> None:
-        self.replica_set = replica_set
-        self.database = database
-        self.folder = folder
-        self.seed = seed
-        self.chance = Random(seed)
-
-    def failure(self, rounds: int, *, elections: bool) -> str:
-        """What is wrong after so many rounds of changes; "" for nothing."""
-        with self.replica_set.client() as client:
-            client.drop_database(self.database)
-            workload = DocumentWorkload(self.seed, client[self.database])
-            workload.set_up(5)
-            for number in range(rounds + 1):
-                self.deliver(workload, elect=elections and number > 0)
-                said = _difference(self.expected(), self.found())
-                if said:
-                    return f"seed {self.seed}, after {number} rounds of {CHANGES} changes: {said}"
-                workload.change(CHANGES)
-        return ""
-
-    def deliver(self, workload: DocumentWorkload, *, elect: bool) -> None:
-        """Runs the pipeline to the oplog's end, now and then while the set elects a primary."""
-        if not elect or self.chance.random() < 0.5:
-            self.follow()
-            return
-        wait = self.chance.uniform(0, self.longest_wait)
-        with ThreadPoolExecutor(1) as beside:
-            election = beside.submit(self._after, wait, workload)
-            self.follow()
-            election.result()
-        for node in self.replica_set.nodes:
-            if node.pid is None:
-                node.start()
-        self.replica_set.wait_until_complete()
-
-    def _after(self, wait: float, workload: DocumentWorkload) -> None:
-        time.sleep(wait)
-        self.elect(workload)
-
-    def elect(self, workload: DocumentWorkload) -> None:
-        """The primary steps down."""
-        with self.replica_set.client() as client, suppress(PyMongoError):
-            client.admin.command({"replSetStepDown": 1, "secondaryCatchUpPeriodSecs": 0, "force": True})
-
-    def follow(self) -> None:
-        """One run of the pipeline that is looked at."""
-        self.run(self.folder)
-
-    def run(self, folder: Path) -> None:
-        """One run of a pipeline whose state and file are in a folder."""
-        folder.mkdir(exist_ok=True)
-        DirectRunner(load_pipeline(to_file(folder, self.source).written())).run(once=True)
-
-    @property
-    def source(self) -> dict[str, Any]:
-        """The options of every pipeline's source."""
-        return {
-            "type": "mongodb",
-            "topic.prefix": self.prefix,
-            "mongodb.connection.string": self.replica_set.uri,
-            "mongodb.heartbeat.frequency.ms": 500,
-            "database.include.list": self.database,
-        }
-
-    def expected(self) -> Documents:
-        """What a new pipeline reads."""
-        anew = self.folder / f"anew {self.chance.getrandbits(60)}"
-        self.run(anew)
-        return _folded(anew)
-
-    def found(self) -> Documents:
-        """What the events come to."""
-        return _folded(self.folder)
+REPLACED = pytest.mark.unequal("a change that replaces a document may show its `_id` behind other fields", always=False)
+"""Collections have it first: `cdc diff` takes the order of fields for a part of a document."""
 
 
-def _folded(folder: Path) -> Documents:
-    path = folder / "out.jsonl"
-    return folded(map(json.loads, path.read_text(encoding="utf-8").splitlines() if path.exists() else ()))
+def _nothing() -> Never:
+    raise AssertionError("neither topics nor Spark are wanted")
 
 
-def folded(records: Iterable[dict[str, Any]]) -> Documents:
-    """The newest state of each document that is there.
-
-    Args:
-        records: topics, keys and values of events, those of a key in their order.
-    """
-    documents: Documents = {}
-    for record in records:
-        if record["value"] is None or "op" not in record["value"]:
-            continue
-        key = record["topic"], record["key"]["id"]
-        if record["value"]["op"] == "d":
-            documents.pop(key, None)
-        elif record["value"]["after"] is not None:  # else the document was gone when its update was looked up
-            documents[key] = document_text(record["value"]["after"])
-    return documents
-
-
-def document_text(document: str) -> str:
-    """A document with its `_id` first, as collections have it; a change that replaces it may show it elsewhere."""
-    members = json.loads(document, object_pairs_hook=tuple)
-    return repr(sorted(members, key=lambda member: member[0] != "_id"))
-
-
-def _difference(expected: Documents, found: Documents) -> str:
-    lines = [f"missing {key}" for key in expected.keys() - found.keys()]
-    lines += [f"extra {key}" for key in found.keys() - expected.keys()]
-    both = expected.keys() & found.keys()
-    lines += [f"{key}: {found[key]} for {expected[key]}" for key in both if expected[key] != found[key]]
-    return "\n".join(lines[:10])
-
-
-def failure_of(new: Callable[[str], Collections], *, elections: bool) -> str:
-    """What is wrong after as few rounds of changes as make it so; "" for nothing.
-
-    Args:
-        new: makes a history with a folder of this name.
-        elections: whether there are any.
-    """
-    said = new("first").failure(ROUNDS, elections=elections)
-    for rounds in range(ROUNDS) if said else ():
-        if shorter := new(f"rounds {rounds}").failure(rounds, elections=elections):
-            return f"{rounds} rounds are enough: {shorter}"
-    return said
-
-
-@pytest.mark.parametrize("elections", [False, True])
+@REPLACED
 @pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(5, 51))])
-def test_the_events_come_to_the_collections(
-    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, elections: bool, afterwards: ExitStack
+def test_the_file_comes_to_the_collections(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, afterwards: ExitStack
 ) -> None:
     afterwards.callback(mongo.drop_database, unique_name)
-    said = failure_of(lambda name: Collections(mongo, unique_name, tmp_path / name, seed), elections=elections)
-    assert not said, said
+    series = DocumentSeries(mongo, "file", unique_name, tmp_path, _nothing, _nothing, kinds=(), shrinks=60)
+    report = series.report(seed)
+    assert not report, report
+
+
+def _through_elections() -> Iterator[ParameterSet]:
+    for sink, seed in SMALL.items():
+        yield pytest.param(sink, seed, 1, id=f"{sink}-{seed}")
+    for sink, seeds in LONG.items():
+        marks = [pytest.mark.nightly, *([pytest.mark.spark] if sink in ON_SPARK else [])]
+        for seed in seeds:
+            yield pytest.param(sink, seed, ROUNDS, marks=marks, id=f"{sink}-{seed}")
+
+
+def test_small_histories_have_every_election() -> None:
+    """Each way in which a primary goes, at each moment."""
+    found = {
+        (step.kind, step.facts["moment"])
+        for sink, seed in SMALL.items()
+        for step in history(seed, KINDS[sink], 1)
+        if step.kind in ELECTIONS
+    }
+    assert found == {(kind, moment) for kind, moments in DocumentSink.moments.items() for moment in moments}
+
+
+@REPLACED
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("sink", "seed", "rounds"), list(_through_elections()))
+def test_the_sink_comes_to_the_collections_through_elections(
+    three_members: MongoReplicaSet,
+    unique_name: str,
+    tmp_path: Path,
+    sink: str,
+    seed: int,
+    rounds: int,
+    request: pytest.FixtureRequest,
+    afterwards: ExitStack,
+) -> None:
+    afterwards.callback(three_members.drop_database, unique_name)
+    series = DocumentSeries(
+        three_members,
+        sink,
+        unique_name,
+        tmp_path,
+        lambda: request.getfixturevalue("kafka_broker"),
+        lambda: request.getfixturevalue("session"),
+        shrinks=60,
+        rounds=rounds,
+    )
+    report = series.report(seed)
+    assert not report, report
+
+
+@pytest.mark.unequal("a snapshot reads what is rolled back")
+def test_a_reader_of_what_one_member_has_is_told_of(
+    three_members: MongoReplicaSet,
+    unique_name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    afterwards: ExitStack,
+) -> None:
+    monkeypatch.setattr(collections, "ReadConcern", lambda _: ReadConcern("local"))
+    afterwards.callback(three_members.drop_database, unique_name)
+    play = DocumentPlay(three_members, unique_name, tmp_path, "p", File(tmp_path))
+    steps = [
+        Step(SET_UP, facts={"chance": 1, "source": {}, "sink": {}}),
+        Step(ROLLBACK, facts={"chance": 2, "moment": WAITED}),
+        Step(CHECK),
+    ]
+    with pytest.raises(DivergedError, match=r"step 3 \(check\): what is rolled back was told of: .*lost-2"):
+        play.all(steps)
+
+
+def test_a_change_stream_cannot_be_read_so(mongo: MongoReplicaSet, unique_name: str, afterwards: ExitStack) -> None:
+    """No reader could be broken by that: the server refuses."""
+    afterwards.callback(mongo.drop_database, unique_name)
+    with mongo.client() as client:
+        local = client[unique_name].get_collection("a", read_concern=ReadConcern("local"))
+        local.insert_one({})
+        with pytest.raises(OperationFailure, match="majority"):
+            local.aggregate([{"$changeStream": {}}])
