@@ -19,7 +19,7 @@ from cdckit.api.source import Split
 from crash.targets import FileTarget
 from failover.journey import Journey
 from mongodb.capture import Capture, shown
-from mongodb.unreplicated import Document, insert, replicate, wait_for
+from mongodb.unreplicated import ONE, Document, cut_off, insert, replicate, taken_back, wait_for
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 
@@ -57,8 +57,8 @@ def test_the_end_of_a_range_is_rolled_back(replica_set: MongoReplicaSet, unique_
         insert(client, unique_name, held, _MAJORITY)
         old = replica_set.primary()
         others = [node for node in replica_set.nodes if node is not old]
-        replicate(others, "alwaysOn")
-        insert(client, unique_name, lost, WriteConcern(1, j=True))
+        cut_off(old, others)
+        insert(client, unique_name, lost, ONE)
         with capture.source() as source:
             end = source.latest_offset(capture.offset)
             assert end != capture.offset
@@ -74,9 +74,7 @@ def test_the_end_of_a_range_is_rolled_back(replica_set: MongoReplicaSet, unique_
                     found += [int(shown(one)[1]) for batch in source.read(split) for one in batch.records]
                 at = until
         old.start()
-        wait_for(
-            lambda: any((old.datadir / "rollback").rglob("*.bson")), "what the old primary has taken back", _SECONDS
-        )
+        wait_for(lambda: bool(taken_back(old)), "what the old primary has taken back", _SECONDS)
     assert found == [*held, *after]
 
 
