@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Stage = Literal["plan", "read", "write", "commit"]
 STAGES: tuple[Stage, ...] = ("plan", "read", "write", "commit")
 _PROGRESS = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent"
 _COMPLETED, _TASK_END = "SparkListenerStageCompleted", "SparkListenerTaskEnd"
+_SENT, _RETURNED = "data sent to Python workers", "data returned from Python workers"
 _PLANNING = ("latestOffset", "getBatch", "queryPlanning")
 
 
@@ -42,26 +43,50 @@ class StreamBatch:
     planned: float
 
 
+class Task(NamedTuple):
+    """The bytes that a task moved.
+
+    Attributes:
+        number: of the one of Spark's stages that it was part of.
+        end: when it ended.
+        shuffled: what it handed on to other tasks.
+        sent: what its Python was given by Java.
+        returned: what its Python gave to Java.
+    """
+
+    number: int
+    end: float
+    shuffled: int
+    sent: int
+    returned: int
+
+
 @dataclass(slots=True)
 class EventLog:
     """A run of one query.
 
     Attributes:
         batches: those with something to deliver, in order.
-        stages: those of Spark's own stages, each called by what it does here.
-        shuffled: bytes that tasks handed on, by the second in which they ended.
+        stages: Spark's own stages by their numbers, each called by what it does here.
+        tasks: those that ended.
     """
 
     batches: list[StreamBatch] = field(default_factory=list)
-    stages: list[Window] = field(default_factory=list)
-    shuffled: list[tuple[float, int]] = field(default_factory=list)
+    stages: dict[int, Window] = field(default_factory=dict)
+    tasks: list[Task] = field(default_factory=list)
+
+    def tasks_of(self, stage: Stage, since: float) -> Iterator[Task]:
+        """Those of a stage that ended at a moment or later."""
+        for task in self.tasks:
+            if task.end >= since and task.number in self.stages and self.stages[task.number].stage == stage:
+                yield task
 
     def windows(self, batches: Iterable[StreamBatch]) -> Iterator[Window]:
         """What went on in batches, without a gap: what is neither planning nor a stage of Spark's is committing."""
         for batch in batches:
             yield Window("plan", batch.start, batch.planned)
             at = batch.planned
-            for one in sorted(self.stages, key=lambda stage: stage.start):
+            for one in sorted(self.stages.values(), key=lambda stage: stage.start):
                 if batch.planned <= one.start < batch.end:
                     if one.start > at:
                         yield Window("commit", at, one.start)
@@ -81,10 +106,9 @@ def read_event_log(folder: Path) -> EventLog:
                 case name if name == _PROGRESS:
                     _take_progress(found, event["progress"])
                 case name if name == _COMPLETED:
-                    found.stages.append(_stage(event["Stage Info"]))
+                    found.stages[event["Stage Info"]["Stage ID"]] = _stage(event["Stage Info"])
                 case name if name == _TASK_END:
-                    written = event["Task Metrics"]["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-                    found.shuffled.append((event["Task Info"]["Finish Time"] / 1000, written))
+                    found.tasks.append(_task(event))
     return found
 
 
@@ -105,3 +129,13 @@ def _stage(told: dict[str, Any]) -> Window:
     shuffles = any("Shuffled" in rdd["Name"] for rdd in told["RDD Info"])
     start, end = told["Submission Time"] / 1000, told["Completion Time"] / 1000
     return Window("write" if shuffles else "read", start, end)
+
+
+def _task(told: dict[str, Any]) -> Task:
+    info = told["Task Info"]
+    sums = {_SENT: 0, _RETURNED: 0}
+    for one in info["Accumulables"]:
+        if one.get("Name") in sums:
+            sums[one["Name"]] += int(one["Update"])
+    shuffled = told["Task Metrics"]["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+    return Task(told["Stage ID"], info["Finish Time"] / 1000, shuffled, sums[_SENT], sums[_RETURNED])

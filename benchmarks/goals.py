@@ -9,6 +9,7 @@ from benchmarks.following import WARM
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured
 from benchmarks.systems import (
+    DELTA,
     FILE,
     FILE_METRICS,
     FILE_SCHEMAS,
@@ -18,6 +19,7 @@ from benchmarks.systems import (
     PEER,
     PEER_SCHEMAS,
     SPARK_DELTA,
+    SPARK_DELTA_FILES,
     SPARK_KAFKA,
 )
 from benchmarks.throughput import BULK, HUGE, MANY, SINGLE, SNAPSHOT
@@ -28,8 +30,12 @@ CPU_US_GOALS = {SNAPSHOT: 5.0, BULK: 6.0, SINGLE: 15.0, MONGODB_SNAPSHOT: 9.0, M
 SHARE_OF_THE_PEERS = {MONGODB_SNAPSHOT: 1 / 4, MONGODB_STREAM: 1 / 4}
 """What must be reached of the peer's CPU an event, where it is not a fifth."""
 PEERS = {FILE: PEER, FILE_SCHEMAS: PEER_SCHEMAS}
-SPARK_AGAINST = {SPARK_KAFKA: KAFKA, SPARK_DELTA: FILE}
-"""The direct runner keeps no Delta tables: there the same work is to write the events to a file."""
+SPARK_AGAINST = {SPARK_KAFKA: KAFKA, SPARK_DELTA: DELTA, SPARK_DELTA_FILES: DELTA}
+"""On Spark, and the same work of the direct runner."""
+MOST_OF_DIRECT = 1.5
+"""So many times the direct runner's CPU an event Spark may take."""
+LEAST_OF_ONE_PROCESSOR = 1.6
+"""So many times the events a second of `local[1]` those of `local[2]` are to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,18 @@ def _spark(found: dict[tuple[str, str], Measured]) -> Iterator[Figure]:
     for system, other in SPARK_AGAINST.items():
         one, against = found.get((WARM, system)), found.get((WARM, other))
         if one is not None and against is not None:
-            yield Figure(f"{system}: CPU an event against {other}", one.cpu_us / against.cpu_us, 2.5, None, "times")
+            yield spark_against(f"{system}, {WARM}", one.cpu_us / against.cpu_us, other)
+
+
+def spark_against(measured: str, times: float, other: str = "the direct runner") -> Figure:
+    """What an event costs on Spark, by what it costs another one."""
+    return Figure(f"{measured}: CPU an event by that of {other}", times, MOST_OF_DIRECT, None, "times")
+
+
+def second_processor(measured: str, times: float) -> Figure:
+    """What a second processor adds to Spark's events a second."""
+    name = f"{measured}: events/s of local[2] by those of local[1]"
+    return Figure(name, times, LEAST_OF_ONE_PROCESSOR, None, "times", at_least=True)
 
 
 def _latency(one: Latency) -> Iterator[Figure]:

@@ -26,6 +26,7 @@ from benchmarks.systems import (
     PEER,
     PEER_SCHEMAS,
     SPARK_DELTA,
+    SPARK_DELTA_FILES,
     SPARK_KAFKA,
 )
 from benchmarks.targets import DeltaTarget, FileTarget, KafkaTarget
@@ -146,10 +147,11 @@ class Plan:
             pass
 
     def _warm(self) -> None:
-        kafka, delta = self._kafka, DeltaTarget()
+        kafka, delta = self._kafka, DeltaTarget("delta")
         systems = (
-            Cdckit(FILE, self._file), Cdckit(KAFKA, kafka),
-            Cdckit(SPARK_KAFKA, kafka, "spark"), Cdckit(SPARK_DELTA, delta, "spark"),
+            Cdckit(KAFKA, kafka), Cdckit(SPARK_KAFKA, kafka, "spark"),
+            Cdckit(DELTA, delta), Cdckit(SPARK_DELTA, DeltaTarget(), "spark"),
+            Cdckit(SPARK_DELTA_FILES, delta, "spark"),
         )  # fmt: skip
         for system in systems:
             load = (self._rows(INSERTED), self._rows(UPDATED))

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import figures
+from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured
 
@@ -30,7 +30,7 @@ def show(measured: Sequence[Measured], latencies: Sequence[Latency]) -> None:
         console.print(_throughput(measured))
     if latencies:
         console.print(_latency(latencies))
-    console.print(_targets(measured, latencies))
+    console.print(targets_table(figures(measured, latencies)))
 
 
 def _table(title: str, *columns: str, texts: int) -> Table:
@@ -60,14 +60,15 @@ def _latency(latencies: Sequence[Latency]) -> Table:
     return table
 
 
-def _targets(measured: Sequence[Measured], latencies: Sequence[Latency]) -> Table:
+def targets_table(found: Sequence[Figure]) -> Table:
+    """Which targets figures meet, and which they miss."""
     table = Table(title="Targets", box=SIMPLE_HEAD)
     table.add_column("figure")
     for column in ("measured", "reach", "goal"):
         table.add_column(column, justify="right")
     table.add_column("unit")
     table.add_column("met")
-    for figure in figures(measured, latencies):
+    for figure in found:
         met = f"[{COLOURS[figure.verdict]}]{figure.verdict}[/]"
         table.add_row(figure.name, *map(_number, (figure.value, figure.reach, figure.goal)), figure.unit, met)
     return table

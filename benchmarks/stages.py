@@ -2,30 +2,31 @@
 
 Archived log files are read by the direct runner, and by Spark on one and on two processors, into Kafka and into Delta
 changelogs. Of Spark's batches the first ones are left out: Java compiles there. What each process takes is looked at
-ten times a second, and counted for what Spark's own event log says was going on.
+ten times a second, and counted for what Spark's own event log says was going on. The tables are Markdown.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import orjson
-from rich.box import SIMPLE_HEAD
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.archive import Archive, ArchivePipeline, archived
-from benchmarks.event_log import STAGES, Stage, read_event_log
+from benchmarks.event_log import STAGES, EventLog, Stage, read_event_log
+from benchmarks.goals import Figure, second_processor, spark_against
 from benchmarks.pipelines import Cdckit, Options
-from benchmarks.process_times import KINDS, Kind, sampled
-from benchmarks.report import machine
+from benchmarks.process_times import KINDS, Kind, ProcessTimes, sampled
+from benchmarks.report import machine, targets_table
 from benchmarks.targets import DeltaTarget, KafkaTarget, Target
 from benchmarks.usage import CommandFailedError, run
 from testkit.servers import process
@@ -45,6 +46,20 @@ _WHAT = {
 }
 
 
+class Moved(NamedTuple):
+    """Bytes that a stage took and gave.
+
+    Attributes:
+        taken: by the planner and by the workers from the log's files, or from the planner's copies of them; by what
+            writes from a shuffle.
+        given: by the planner to its copies; by the workers to Java; to Kafka or to the table's files; to the table's
+            log and the pipeline's state.
+    """
+
+    taken: float
+    given: float
+
+
 @dataclass(frozen=True, slots=True)
 class Spent:
     """What a run on Spark took, once warm.
@@ -54,14 +69,14 @@ class Spent:
         seconds: on the clock, by stages.
         cpu: seconds of it, by stages and kinds of processes.
         log_bytes: of the log that was read.
-        shuffled: bytes that tasks handed on.
+        moved: by stages, for these events.
     """
 
     events: float
     seconds: Mapping[Stage, float]
     cpu: Mapping[Stage, Mapping[Kind, float]]
     log_bytes: int
-    shuffled: int
+    moved: Mapping[Stage, Moved]
 
     @property
     def cpu_us(self) -> float:
@@ -80,7 +95,8 @@ class Spent:
 @click.option("--workers", multiple=True, type=int, default=(1, 2), show_default=True, help="Spark's processors.")
 def main(rows: int, sinks: tuple[str, ...], workers: tuple[int, ...]) -> None:
     """Measures."""
-    console = Console(width=130)
+    console = Console(width=150)
+    figures: list[Figure] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cdckit-stages-")))
         archive = archived(rows, folder / "archive")
@@ -92,6 +108,8 @@ def main(rows: int, sinks: tuple[str, ...], workers: tuple[int, ...]) -> None:
             for name, spent in found.items():
                 console.print(_stages(f"{sink}, {name}", spent))
             console.print(_beside(sink, alone, found))
+            figures += judged(sink, alone, found)
+        console.print(targets_table(figures))
 
 
 def _targets(sink: str, stack: ExitStack) -> tuple[Target, Target]:
@@ -125,21 +143,43 @@ def _on_spark(target: Target, archive: Archive, folder: Path, workers: int) -> S
     )
     command = Cdckit("spark", target, "spark", options=(), settings=settings).command(pipeline, "--once")
     child = process.spawn(command, pipeline.log)
-    with sampled(child) as times:
+    with sampled(child.pid) as times:
         if child.wait() != 0:
             raise CommandFailedError(f"it ended with {child.returncode}:\n{process.tail(pipeline.log)}")
-    _require_all(target, pipeline)
     log = read_event_log(events)
-    warm = log.batches[WARM_UPS:]
     seconds: dict[Stage, float] = defaultdict(float)
     cpu: dict[Stage, dict[Kind, float]] = {stage: defaultdict(float) for stage in STAGES}
-    for window in log.windows(warm):
+    for window in log.windows(log.batches[WARM_UPS:]):
         seconds[window.stage] += window.end - window.start
         for kind, used in times.between(window.start, window.end).items():
-            cpu[window.stage][kind] += used
+            cpu[window.stage][kind] += used.cpu
     left = archive.behind(*_place(log.batches[WARM_UPS - 1].end_offset))
-    shuffled = sum(size for at, size in log.shuffled if at >= warm[0].start)
-    return Spent(archive.rows * left / archive.size, seconds, cpu, left, shuffled)
+    moved = _moved(log, times, _kept(target, pipeline, left / archive.size))
+    _require_all(target, pipeline)
+    return Spent(archive.rows * left / archive.size, seconds, cpu, left, moved)
+
+
+def _kept(target: Target, pipeline: ArchivePipeline, share: float) -> tuple[float, float]:
+    """Bytes of what was delivered, and of what is noted of it: a share of what the whole run has left."""
+    state = sum(file.stat().st_size for file in (pipeline.folder / "state").rglob("*") if file.is_file())
+    noted = target.noted(pipeline.place) + state
+    return target.size(pipeline.place) * share, noted * share
+
+
+def _moved(log: EventLog, times: ProcessTimes, kept: tuple[float, float]) -> Mapping[Stage, Moved]:
+    """What each stage moved of the batches that count."""
+    since, until = log.batches[WARM_UPS].start, log.batches[-1].end
+    # The planner is a batch ahead, and at rest where a batch ends: what it reads before that is of the next but one.
+    planner = times.between(log.batches[WARM_UPS - 2].end, log.batches[-2].end)["planner"]
+    reading, writing = (list(log.tasks_of(stage, since)) for stage in ("read", "write"))
+    sent = sum(task.sent for task in (*reading, *writing))
+    delivered, noted = kept
+    return {
+        "plan": Moved(planner.read, planner.written),
+        "read": Moved(times.between(since, until)["workers"].read - sent, sum(task.returned for task in reading)),
+        "write": Moved(sum(task.shuffled for task in (*reading, *writing)), delivered),
+        "commit": Moved(0, noted),
+    }
 
 
 def _place(offset: str) -> tuple[str, int]:
@@ -155,27 +195,34 @@ def _require_all(target: Target, pipeline: ArchivePipeline) -> None:
 
 
 def _stages(title: str, spent: Spent) -> Table:
-    table = Table(title=f"{title}: CPU µs an event", box=SIMPLE_HEAD)
-    for column in ("stage", "seconds", *KINDS, "all"):
+    table = Table(title=f"{title}: CPU µs and bytes an event", box=MARKDOWN)
+    for column in ("stage", "seconds", *KINDS, "all", "bytes in", "bytes out"):
         table.add_column(column, justify="left" if column == "stage" else "right")
     for stage in STAGES:
         each = [spent.cpu[stage][kind] / spent.events * 1e6 for kind in KINDS]
-        table.add_row(_WHAT[stage], f"{spent.seconds[stage]:.1f}", *(f"{one:.2f}" for one in (*each, sum(each))))
-    table.caption = (
-        f"{spent.events:,.0f} events; bytes an event: {spent.log_bytes / spent.events:.0f} of log, "
-        f"{spent.shuffled / spent.events:.0f} shuffled"
-    )
+        moved = (f"{size / spent.events:,.1f}" for size in spent.moved[stage])
+        cells = (f"{spent.seconds[stage]:.1f}", *(f"{one:.2f}" for one in (*each, sum(each))), *moved)
+        table.add_row(_WHAT[stage], *cells)
+    table.caption = f"{spent.events:,.0f} events of {spent.log_bytes / spent.events:.0f} bytes of the log"
     return table
 
 
 def _beside(sink: str, alone: float, found: Mapping[str, Spent]) -> Table:
-    table = Table(title=f"{sink}: runners beside each other", box=SIMPLE_HEAD)
+    table = Table(title=f"{sink}: runners beside each other", box=MARKDOWN)
     for column in ("runner", "CPU µs an event", "times", "events/s"):
         table.add_column(column, justify="left" if column == "runner" else "right")
     table.add_row("direct", f"{alone:.2f}", "", "")
     for name, spent in found.items():
         table.add_row(name, f"{spent.cpu_us:.2f}", f"{spent.cpu_us / alone:.2f}", f"{spent.rate:,.0f}")
     return table
+
+
+def judged(sink: str, alone: float, found: Mapping[str, Spent]) -> Iterator[Figure]:
+    """What runs on Spark should be, beside the direct runner's CPU an event and beside each other."""
+    for name, spent in found.items():
+        yield spark_against(f"archived log to {sink}, {name}", spent.cpu_us / alone)
+    if "local[1]" in found and "local[2]" in found:
+        yield second_processor(f"archived log to {sink}", found["local[2]"].rate / found["local[1]"].rate)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ DELTA = "direct to Delta"
 MIRROR = "direct to a Delta mirror"
 SPARK_KAFKA = "Spark to Kafka"
 SPARK_DELTA = "Spark to Delta"
+SPARK_DELTA_FILES = "Spark to Delta, sink delta"
 PEER = "Debezium 3.6.3"
 PEER_SCHEMAS = "Debezium 3.6.3, with schemas"
 

@@ -48,6 +48,14 @@ class Target(ABC):
     def count(self, place: Place) -> int:
         """How many events are there; 0 before the first."""
 
+    @abstractmethod
+    def size(self, place: Place) -> int:
+        """How many bytes they take there."""
+
+    def noted(self, place: Place) -> int:
+        """How many bytes the target takes for what it notes of each commit; none by default."""
+        return 0
+
     def clear(self, place: Place) -> None:
         """Drops what is there, where that saves space; nothing by default."""
 
@@ -73,6 +81,10 @@ class FileTarget(Target):
             return 0
         with _file(place).open("rb") as file:
             return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+    def size(self, place: Place) -> int:
+        """The file's."""
+        return _file(place).stat().st_size
 
     def clear(self, place: Place) -> None:
         """Removes the file."""
@@ -126,6 +138,12 @@ class KafkaTarget(Target):
             return 0
         return sum(ends)
 
+    def size(self, place: Place) -> int:
+        """That of the broker's files, which holds them as they were sent."""
+        folders = (folder for folder in self._broker.datadir.iterdir() if folder.is_dir())
+        named = (folder for folder in folders if re.fullmatch(f"(?:{place.topic})-\\d+", folder.name))
+        return sum(file.stat().st_size for folder in named for file in folder.glob("*.log"))
+
     def _partitions(self, place: Place, offset: int = OFFSET_END) -> list[TopicPartition]:
         known = self._consumer.list_topics(timeout=SECONDS).topics
         return [
@@ -171,8 +189,16 @@ class DeltaTarget(Target):
 
     def count(self, place: Place) -> int:
         """How many rows the tables' files hold, by their logs."""
-        folders = _lake(place).iterdir() if _lake(place).exists() else ()
-        return sum(_rows(folder) for folder in folders if re.fullmatch(place.topic, folder.name))
+        return sum(_in_files(folder, "num_records") for folder in _tables(place))
+
+    def size(self, place: Place) -> int:
+        """That of the tables' files, by their logs."""
+        return sum(_in_files(folder, "size_bytes") for folder in _tables(place))
+
+    def noted(self, place: Place) -> int:
+        """The sizes of the tables' logs."""
+        logs = (file for folder in _tables(place) for file in (folder / "_delta_log").rglob("*") if file.is_file())
+        return sum(file.stat().st_size for file in logs)
 
     def arrivals(self, place: Place) -> Iterator[Iterable[int]]:
         """The ids in the files that are added, as soon as the table's log names them."""
@@ -190,12 +216,19 @@ class DeltaTarget(Target):
             yield [number for file in files for number in read_table(file, columns=["id"])["id"].to_pylist()]
 
 
-def _rows(folder: Path) -> int:
+def _tables(place: Place) -> list[Path]:
+    """The folders of its tables."""
+    folders = _lake(place).iterdir() if _lake(place).exists() else ()
+    return [folder for folder in folders if re.fullmatch(place.topic, folder.name)]
+
+
+def _in_files(folder: Path, what: str) -> int:
+    """A sum over the files of a table; 0 before there is one."""
     try:
         table = DeltaTable(str(folder))
     except TableNotFoundError:
         return 0
-    return sum(pa.table(table.get_add_actions(flatten=True))["num_records"].to_pylist())
+    return sum(pa.table(table.get_add_actions(flatten=True))[what].to_pylist())
 
 
 def _lake(place: Place) -> Path:

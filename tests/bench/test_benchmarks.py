@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import following, latency, memory, report, revisions
+from benchmarks import following, latency, memory, report, revisions, workload
 from benchmarks.exactly_once import ExactTarget
 from benchmarks.goals import Figure, figures
 from benchmarks.latency import Latency
 from benchmarks.measured import Measured
 from benchmarks.mongodb import MongoBench
-from benchmarks.pipelines import METRICS, PASSWORD, USER, Cdckit
+from benchmarks.pipelines import METRICS, PASSWORD, USER, Cdckit, Pipeline
 from benchmarks.resident import OTHERS, OWN, resident
 from benchmarks.systems import DELTA, FILE, FILE_METRICS, KAFKA, MIRROR, MONGODB_SNAPSHOT, MONGODB_STREAM
-from benchmarks.targets import FileTarget, KafkaTarget
+from benchmarks.targets import DeltaTarget, FileTarget, KafkaTarget
 from benchmarks.throughput import BULK, SNAPSHOT, Bench, CatchUp
 from benchmarks.usage import CommandFailedError, Usage, run
 from benchmarks.warmed import Warm
@@ -46,6 +46,26 @@ def test_every_system_does_the_same_work(server: MySQLServer, kafka_broker: Kafk
     (many,) = Bench(server, systems[:1], tmp_path / "many", starts=1).many(1000)
     assert many.events == 1000
     assert all(one.usage.cpu > 0 and one.usage.rss > 0 for one in measured)
+
+
+def test_the_size_of_what_was_delivered(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
+    workload.create(server, "sized")
+    kafka, delta = KafkaTarget(kafka_broker), DeltaTarget("delta")
+    sizes = []
+    for turn in range(2):
+        workload.write(server, workload.inserts(turn * 100, 100, table="sized"))
+        for target, name in ((kafka, "kafka"), (delta, "delta")):
+            pipeline = Pipeline(tmp_path / name, server, "sized")
+            run(Cdckit(name, target).command(pipeline, "--once"), pipeline.log)
+        sizes.append(kafka.size(Pipeline(tmp_path / "kafka", server, "sized").place))
+    assert 0 < sizes[0] < sizes[1]
+    assert kafka.noted(pipeline.place) == 0
+    [table] = (tmp_path / "delta" / "lake").iterdir()
+    files = [file for file in table.rglob("*") if file.is_file() and file.suffix != ".crc"]
+    data = [file.stat().st_size for file in files if file.suffix == ".parquet"]
+    notes = [file.stat().st_size for file in files if "_delta_log" in file.parts]
+    assert (delta.size(pipeline.place), delta.noted(pipeline.place)) == (sum(data), sum(notes))
+    assert len(data) == 2
 
 
 def test_a_following_pipeline(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
