@@ -66,7 +66,9 @@ def test_a_batch_that_is_planned_once_more_moves_nothing(script: Script, reader:
 
 
 @pytest.mark.skipif(not LIMITED, reason="Spark asks for that from 4.2 on")
-def test_a_limited_stream_reports_where_the_log_ends(script: Script, tmp_path: Path) -> None:
+def test_a_limited_stream_reports_where_the_log_ends_and_what_lies_behind_the_batch(
+    script: Script, tmp_path: Path
+) -> None:
     from pyspark.sql.streaming.datasource import ReadMaxBytes
 
     fill(script, 0, 50)
@@ -74,7 +76,14 @@ def test_a_limited_stream_reports_where_the_log_ends(script: Script, tmp_path: P
     try:
         assert reader.reportLatestOffset() is None
         assert reader.latestOffset({"line": 0}, ReadMaxBytes(1)) == {"line": 20}
-        assert reader.reportLatestOffset() == {"line": 50}
+        assert reader.reportLatestOffset() == {"line": 50, "cdckit_rows_left": False}
+        assert reader.latestOffset({"line": 40}, ReadMaxBytes(1)) == {"line": 50}
+        at_end = {"line": 50, "cdckit_lag_seconds": 0.0, "cdckit_rows_left": False}
+        assert reader.reportLatestOffset() == at_end
+        fill(script, 50, 80)
+        reader.latestOffset({"line": 50}, ReadMaxBytes(1))
+        assert reader.latestOffset({"line": 80}, ReadMaxBytes(1)) == {"line": 80}
+        assert reader.reportLatestOffset() == {**at_end, "line": 80, "cdckit_lag_bytes": 0}
     finally:
         reader.stop()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cdckit.api.notices import Notices
 from cdckit.api.record import Offset, Record
@@ -39,6 +39,8 @@ SPOOL = "spool"
 """The folder in a pipeline's own where its source keeps what it has read ahead of the workers."""
 _IDLE_SECONDS = 0.1
 """How often a still log is looked away from where the planner reads it in order: a batch that has begun ends then."""
+_AT_END = {"cdckit_lag_bytes": 0, "cdckit_lag_seconds": 0.0, "cdckit_rows_left": False}
+"""What a query's progress tells where the log has nothing more."""
 
 
 class Plan(NamedTuple):
@@ -78,6 +80,7 @@ class Planner:
         self._kept = KeptBatches((job.pipeline.folder / KEPT).absolute())
         self._in_order: LogInOrder | None = None
         self._beside_log = False
+        self._figures: dict[str, Any] = {}
         self.newest: Offset | None = None
 
     def end_at_log_end(self) -> None:
@@ -141,13 +144,16 @@ class Planner:
         self._answered = True
         self.newest = end
         if end == start:
+            if not self._ends:
+                self._figures = _AT_END
             self._tell_idle()
             return end
         seen_ms = time.time_ns() // 1_000_000
         cut = end if max_bytes is None else self.source.cut(start, end, self._log_bytes(start, max_bytes))
         self._copy()
-        size = self._bytes(start, cut)
+        size, lag_bytes = self._bytes(start, cut)
         self._planned = self._batch(cut, seen_ms if cut == end else self.source.time_ms(cut), size)
+        self._figures = _figures(self._planned, seen_ms, lag_bytes)
         self._last = cut, size, cut == end
         return cut
 
@@ -175,6 +181,7 @@ class Planner:
         self._copy()
         self.newest = found.end
         self._planned = PlannedBatch(found.end, found.log_time_ms, found.log_bytes)
+        self._figures = _figures(self._planned, time.time_ns() // 1_000_000, None)
         self._last = found.end, found.log_bytes, found.log_bytes < size
         return found.end
 
@@ -218,10 +225,10 @@ class Planner:
             return least
         return max(least, min(MOST_BYTES, SPLIT_BYTES * self._parallelism()))
 
-    def _bytes(self, start: Offset, end: Offset) -> int:
-        """About how much of the log lies between two offsets, as the source tells it."""
+    def _bytes(self, start: Offset, end: Offset) -> tuple[int, int | None]:
+        """About how much of the log lies between two offsets, as the source tells it, and how much behind them."""
         whole, rest = self.source.lag_bytes(start), self.source.lag_bytes(end)
-        return 0 if whole is None or rest is None else max(0, whole - rest)
+        return 0 if whole is None or rest is None else max(0, whole - rest), rest
 
     def _log_end(self, start: Offset) -> Offset:
         """The log's end that counts: the first batch may hold the snapshot, so it is the one found after it.
@@ -236,6 +243,10 @@ class Planner:
             self._target = end
         self._first = False
         return end
+
+    def reported(self) -> Offset | None:
+        """`newest`, with figures of the batch that was planned last, for the query's progress. It asks nobody."""
+        return None if self.newest is None else {**self.newest, **self._figures}
 
     def splits(self, start: Offset, end: Offset) -> Plan:
         """The splits of a batch; of one that is repeated after a restart little else is known."""
@@ -342,6 +353,19 @@ class Planner:
         if self._store is not None:
             self._store.close()
         self._source = self._store = self._in_order = None
+
+
+def _figures(batch: PlannedBatch, now_ms: int, lag_bytes: int | None) -> dict[str, Any]:
+    """What a query's progress tells of a batch beside its offsets; what is not known is left out."""
+    # The rows of a snapshot stand for a moment that has nothing to do with how old the log's newest change was then.
+    time_ms = None if batch.rows_left else batch.log_time_ms
+    found = {
+        "cdckit_batch_bytes": batch.log_bytes or None,
+        "cdckit_lag_bytes": lag_bytes,
+        "cdckit_lag_seconds": None if time_ms is None else max(0, now_ms - time_ms) / 1000,
+        "cdckit_rows_left": batch.rows_left,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _orphaned() -> Callable[[], bool]:

@@ -117,8 +117,8 @@ if TYPE_CHECKING or LIMITED:
                 return self.planner.latest_offset(start, max_bytes)
 
         def reportLatestOffset(self) -> Offset | None:
-            """Where the log ended when that was last asked, for the query's progress; it asks nobody."""
-            return self.planner.newest
+            """Where the log ended when that was last asked, and figures, for the query's progress; it asks nobody."""
+            return self.planner.reported()
 
         def prepareForTriggerAvailableNow(self) -> None:
             """From now on the log's end that counts is the one found after the snapshot, or now."""
