@@ -23,6 +23,7 @@ from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.job import MAX_BYTES, WAIT_SECONDS, Job
 from cdckit.engine.spark.partitions import SplitPartition, partitions_of, read_partition
 from cdckit.engine.spark.planner import Planner
+from cdckit.engine.spark.profilers import silence_profilers
 from cdckit.engine.spark.stream_reader import StreamReader
 from cdckit.engine.spark.table_shape import Wanted, shape_now
 from cdckit.errors import ConfigError
@@ -93,6 +94,7 @@ class CdckitDataSource(DataSource):
 
     def schema(self) -> str | StructType:
         """The columns; those of a table are asked for at the source."""
+        silence_profilers()
         job = self.job
         if self.wanted is not None:
             with sealed_errors():
@@ -103,6 +105,7 @@ class CdckitDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """The reader of a stream."""
+        silence_profilers()
         with sealed_errors():
             if self.job.end is not None:
                 raise ConfigError("to: a stream has no end: take it out, or read with `spark.read`", number="CDC2402")
@@ -112,6 +115,7 @@ class CdckitDataSource(DataSource):
 
     def reader(self, schema: StructType) -> BatchReader:
         """The reader of all that the source holds now."""
+        silence_profilers()
         return BatchReader(self._shaped(stream=False))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
