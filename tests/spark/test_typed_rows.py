@@ -12,7 +12,7 @@ import pytest
 from bson import Decimal128
 
 from cdckit.engine.spark.failures import WorkerError
-from spark.own_rows import Stream, number, own_options, read_rows, told
+from spark.own_rows import Stream, in_order, number, own_options, read_rows, told
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.mysql import MySQLServer
 
@@ -53,6 +53,25 @@ def test_a_stream_tells_each_change_with_the_row_of_a_delete(
             ("u", 2, "b", None), ("d", 2, "b", None), ("c", 3, "b", None), ("d", 1, "ä", Decimal(2**64 - 1)),
             ("t", None, None, None), ("c", 4, None, None),
         ]  # fmt: skip
+
+
+def test_rows_are_what_an_auto_cdc_flow_asks_for(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    """Whatever their order: of each key the greatest position counts, unless that row is a delete."""
+    orders = f"{shop}.orders"
+    with Stream(own_options(mysql_server, shop, tmp_path, table=orders)) as stream:
+        rows = stream.batch()
+        mysql_server.run_sql(
+            f"INSERT INTO {orders} (id, line, name) VALUES (3, 1, 'c'), (4, 1, 'd'), (5, 1, 'e'); BEGIN;"
+            f"UPDATE {orders} SET name = 'x' WHERE id > 2; UPDATE {orders} SET name = 'y' WHERE id = 3;"
+            f"DELETE FROM {orders} WHERE id = 4; INSERT INTO {orders} (id, line, name) VALUES (4, 1, 'again'); COMMIT;"
+            f"UPDATE {orders} SET line = line + 1; DELETE FROM {orders} WHERE id = 1; DELETE FROM {orders} WHERE id = 5"
+        )
+        rows = [row for row in [*rows, *stream.batch()] if row["_op"] != "t"]
+    assert all(row["_position"] and None not in (row["id"], row["line"]) for row in rows)
+    assert len({row["_position"] for row in rows}) == len(rows) > 15
+    kept = {(row["id"], row["line"]): row for row in in_order(rows)}
+    found = [(*key, row["name"]) for key, row in sorted(kept.items()) if row["_op"] != "d"]
+    assert found == list(mysql_server.execute(f"SELECT id, line, name FROM {orders} ORDER BY id"))
 
 
 def test_times_are_those_of_the_commits(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
