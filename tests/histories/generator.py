@@ -84,8 +84,16 @@ def _happening(chance: Random, kind: str) -> Step:
 
 def with_failover(seed: int, steps: list[Step]) -> list[Step]:
     """The steps, with a failover between two of them where none has come by itself."""
-    if any(step.kind in FAILOVERS for step in steps):
+    return _with("failover", Random(-seed), steps)
+
+
+def with_vacuum(seed: int, steps: list[Step]) -> list[Step]:
+    """The same with what removes a lake's older versions."""
+    return _with("vacuum", Random(f"vacuum {seed}"), steps)
+
+
+def _with(kind: str, chance: Random, steps: list[Step]) -> list[Step]:
+    if any(step.kind == kind for step in steps):
         return steps
-    chance = Random(-seed)
     place = chance.randint(3, len(steps) - 1)
-    return [*steps[:place], _happening(chance, "failover"), *steps[place:]]
+    return [*steps[:place], _happening(chance, kind), *steps[place:]]

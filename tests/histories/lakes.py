@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar
 
 from deltalake import DeltaTable
@@ -17,6 +19,7 @@ from pyiceberg.table import Table
 from cdckit.tables.destinations import table_name
 from histories.rows import Row, Types, canonical, in_form
 from histories.sinks import SHARD, Sink, logical
+from histories.switches import VACUUM
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +60,16 @@ class Tables(Sink):
     def found(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table; none where there is no table."""
 
+    @abstractmethod
+    def vacuum(self) -> None:
+        """Removes what the newest versions do not need, be it a moment old: nobody may write meanwhile."""
+
+    def disturb(self, what: str, chance: Random) -> None:
+        """Removes older versions at once, as nobody writes between two deliveries."""
+        if what != VACUUM:
+            super().disturb(what, chance)
+        self.vacuum()
+
 
 class Folders(Tables):
     """Delta tables, each a folder."""
@@ -93,6 +106,15 @@ class DeltaTables(Folders):
         """By delta-rs."""
         found: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table().to_pylist()
         return found
+
+    def vacuum(self) -> None:
+        """Of files, and of the log."""
+        for path in self.paths():
+            table = DeltaTable(path)
+            table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False, full=True)
+            table.alter.set_table_properties({"delta.logRetentionDuration": "interval 0 seconds"})
+            table.create_checkpoint()
+            table.cleanup_metadata()
 
 
 class IcebergTables(Tables):
@@ -140,6 +162,29 @@ class IcebergTables(Tables):
             return []
         rows: list[dict[str, Any]] = self.table(table).scan().to_arrow().to_pylist()
         return rows
+
+    def vacuum(self) -> None:
+        """Of snapshots, and of all files that are then no table's: pyiceberg removes none."""
+        catalog = self.catalog
+        for name in catalog.list_tables(self.namespace) if catalog.namespace_exists(self.namespace) else ():
+            table = catalog.load_table(name)
+            if len(table.snapshots()) > 1:
+                table.maintenance.expire_snapshots().older_than(datetime.now(UTC)).commit()
+            needed = {*_files_of(table)}
+            for path in filter(Path.is_file, Path(table.location().removeprefix("file://")).rglob("*")):
+                if f"file://{path}" not in needed:
+                    path.unlink()
+
+
+def _files_of(table: Table) -> Iterator[str]:
+    """All that a table needs, of every snapshot that it knows."""
+    yield table.metadata_location
+    yield from (entry.metadata_file for entry in table.metadata.metadata_log)
+    for snapshot in table.snapshots():
+        yield snapshot.manifest_list
+        for manifest in snapshot.manifests(table.io):
+            yield manifest.manifest_path
+            yield from (entry.data_file.file_path for entry in manifest.fetch_manifest_entry(table.io))
 
 
 class MirroredRows(Tables):

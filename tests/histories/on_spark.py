@@ -5,22 +5,28 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
+import psutil
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
 from cdckit.errors import CdcError, StateError
+from cdckit.tables.passing import passes
 from histories.lakes import Folders, IcebergTables, Keys, LoggedRows, MirroredRows, Tables
-from histories.switches import MAINTENANCE
+from histories.switches import MAINTENANCE, VACUUM
 from testkit.background import repeated
-from testkit.descendants import descendants
-from testkit.running import Pipeline
+from testkit.descendants import descendants, halted
+from testkit.running import Pipeline, Running
+from testkit.topology import wait_until
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +36,10 @@ _LONGEST_WORK = 4.0
 """How many seconds one on Spark lives at the most once it has begun to write."""
 _LONGEST_START = 240.0
 """How many seconds it may take until then."""
+_LOOKS = 0.005
+"""How many seconds lie between two looks for a batch, which takes longer."""
+_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+"""Delta's setting which keeps files that somebody may still read."""
 
 
 class OnSpark(Tables):
@@ -49,6 +59,7 @@ class OnSpark(Tables):
         super().__init__(folder, prefix, database)
         self.session = session
         self._due: list[tuple[str, Random]] = []
+        self._killed: list[psutil.Process] = []
 
     def run(self, pipeline: Path) -> None:
         """Delivers all that there is, in a query of the session, beside what was asked for.
@@ -57,6 +68,9 @@ class OnSpark(Tables):
         """
         due, self._due = self._due, []
         for what, chance in due:
+            if what == VACUUM:
+                wait_until(lambda: not any(map(_lives, self._killed)), "the end of what a killed driver had begun")
+                self.vacuum()
             if what in MAINTENANCE:
                 with repeated(partial(self._maintain, what), 0.2):
                     self._once(pipeline)
@@ -66,17 +80,34 @@ class OnSpark(Tables):
 
     def run_and_kill(self, pipeline: Pipeline, chance: Random) -> None:
         """Delivers with a driver of its own, which is killed after it has begun to write, or ends before."""
-        from spark.conftest import FAST_JVM
-
-        alone = replace(pipeline, others={**pipeline.others, "spark": {"spark.master": "local[2]", **FAST_JVM}})
-        before = self._files(alone)
-        with alone.running("--once") as running:
+        before = self._files(pipeline)
+        with _alone(pipeline).running("--once") as running:
             until = time.monotonic() + _LONGEST_START
-            while running.process.poll() is None and self._files(alone) <= before and time.monotonic() < until:
+            while running.process.poll() is None and self._files(pipeline) <= before and time.monotonic() < until:
                 time.sleep(0.1)
-            time.sleep(chance.uniform(0, _LONGEST_WORK))
-            if running.process.poll() is None:
-                running.kill()
+            self._kill(running, chance)
+
+    def run_and_lose(self, pipeline: Pipeline, chance: Random, fail_over: Callable[[], None]) -> bool:
+        """The same where a batch is planned and not committed: all stands still there while another server takes over.
+
+        Every other time nothing of the run lives on. Else it goes on for a while: with what it has got, and with the
+        old server, which is a replica by then.
+        """
+        with _alone(pipeline).running("--once") as running:
+            with _halted_in_batch(running) as processes:
+                fail_over()
+                if processes and chance.random() < 0.5:
+                    for one in processes:
+                        one.kill()
+            self._kill(running, chance)
+        return bool(processes)
+
+    def _kill(self, running: Running, chance: Random) -> None:
+        """Kills a driver after a while, unless it has ended; what it has started then ends by itself."""
+        time.sleep(chance.uniform(0, _LONGEST_WORK))
+        if running.process.poll() is None:
+            self._killed += descendants(running.process.pid)
+            running.kill()
 
     def disturb(self, what: str, chance: Random) -> None:
         """Notes it for the next delivery."""
@@ -114,12 +145,63 @@ class OnSpark(Tables):
             killer.join()
 
 
+def _alone(pipeline: Pipeline) -> Pipeline:
+    """The pipeline in a session of its own."""
+    from spark.conftest import FAST_JVM
+
+    return replace(pipeline, others={**pipeline.others, "spark": {"spark.master": "local[2]", **FAST_JVM}})
+
+
+@contextmanager
+def _halted_in_batch(running: Running) -> Iterator[list[psutil.Process]]:
+    """The processes of a run, which stand still meanwhile, in the middle of a batch; none where it has ended before."""
+    until = time.monotonic() + _LONGEST_START
+    while running.process.poll() is None and time.monotonic() < until:
+        if _in_batch(running.pipeline.state):
+            with halted(running.process.pid) as processes:
+                if _in_batch(running.pipeline.state):  # still: until they stood, it went on
+                    yield processes
+                    return
+        time.sleep(_LOOKS)
+    yield []
+
+
+def _in_batch(state: Path) -> bool:
+    """Whether Spark has planned a batch that it has not noted as done."""
+    for checkpoint in (state / "spark").glob("*"):
+        planned, committed = planned_batch(checkpoint), committed_batch(checkpoint)
+        if planned is not None and (committed is None or planned > committed.number):
+            return True
+    return False
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 class DeltaFoldersOnSpark(OnSpark, Folders):
     """Delta tables in folders, which Spark reads and maintains."""
 
+    def vacuum(self) -> None:
+        """By Spark, which is to take the time of now for long enough ago."""
+        self.session.conf.set(_CHECK, "false")
+        try:
+            for path in self.paths():
+                self.session.sql(f"VACUUM delta.`{path}` RETAIN 0 HOURS")
+        finally:
+            self.session.conf.unset(_CHECK)
+
     def _maintain(self, what: str) -> None:
         for path in self.paths():
-            self.session.sql(f"{what} delta.`{path}`")
+            try:
+                self.session.sql(f"{what} delta.`{path}`")
+            except PySparkException as error:
+                if not passes(error):
+                    raise
+                log.info("%s: %s", what, error)  # a commit of the pipeline came before it
 
     def read(self, path: Path) -> list[dict[str, Any]]:
         """By Spark."""

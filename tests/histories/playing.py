@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import pymysql
 
 from histories.rows import Types, at_source, columns_of, difference, keys_of
-from histories.sinks import KILLED_AFTER, ROUTER, Sink
+from histories.sinks import ROUTER, Sink
 from histories.steps import CHECK, DELIVER, Step
 from testkit.running import Pipeline, source_of
 from testkit.servers.mysql_family import SQLServer
@@ -51,6 +51,7 @@ class Play:
         delivered: how often the pipeline has been run to the log's end.
         refused: how many statements the server refused.
         obeyed: how many commands that the pipeline named were done.
+        interrupted: how often the server died while a pipeline was at work.
     """
 
     server: SQLServer
@@ -62,6 +63,7 @@ class Play:
     delivered: int = 0
     refused: int = 0
     obeyed: int = 0
+    interrupted: int = 0
 
     def all(self, steps: Iterable[Step]) -> None:
         """Plays the steps.
@@ -205,14 +207,15 @@ class Play:
 
     def _fail_over(self, chance: Random) -> None:
         """The server dies, every other time while a pipeline reads from it, which dies with it."""
+        go_over = partial(self._go_over, chance)
+        if chance.random() < 0.5:
+            go_over()
+        else:
+            self.interrupted += self.sink.run_and_lose(self.pipeline(), chance, go_over)
+
+    def _go_over(self, chance: Random) -> None:
         assert self.fail_over is not None
-        if self.sink.runner == "spark" or chance.random() < 0.5:
-            self.server = self.fail_over(chance)
-            return
-        with self.pipeline().running("--once") as process:
-            time.sleep(chance.uniform(*KILLED_AFTER))
-            self.server = self.fail_over(chance)
-            process.process.kill()
+        self.server = self.fail_over(chance)
 
     def _signal(self, chance: Random) -> None:
         """Has a table read again; one without a key is left alone."""

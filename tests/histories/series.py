@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from histories.generator import history, with_failover
+from histories.generator import history, with_failover, with_vacuum
 from histories.lakes import (
     DeltaChangelog,
     DeltaMirror,
@@ -44,9 +44,10 @@ from histories.switches import LAKES, MAPLESS, ON_SPARK, PATHS, kinds_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
 
+EVENTS = ("file", "kafka")
+"""The sinks that keep no tables."""
 SINKS = (
-    "file",
-    "kafka",
+    *EVENTS,
     *LAKES,
     "delta",
     "delta-changelog",
@@ -77,7 +78,8 @@ class Series:
         fail_over: has the server die, and gives the one that takes over, whose replicas follow it.
         small: how many steps a small history has; None for long ones.
         afterwards: drops the databases of the histories that were asked for; None: that is done at once.
-        told: what the last history came to beside what went wrong: deliveries, refused statements, commands obeyed.
+        told: what the last history came to beside what went wrong: deliveries, refused statements, commands obeyed,
+            failovers in the middle of a delivery.
     """
 
     server: SQLServer
@@ -101,6 +103,7 @@ class Series:
         kinds = self.kinds or kinds_of(self.sink, replicas=self.fail_over is not None)
         steps = history(seed, kinds, 2 if self.sink in ON_SPARK else 4, self.small)
         steps = with_failover(seed, steps) if self.fail_over else steps
+        steps = with_vacuum(seed, steps) if self.kinds is None and self.sink not in EVENTS else steps
         return [step.renamed("with space", "with-space") for step in steps] if self.sink in MAPLESS else steps
 
     def report(self, seed: int) -> str:
@@ -112,7 +115,8 @@ class Series:
         """The same for steps."""
         play = self._play()
         said = failure(lambda: play, steps, self.afterwards)
-        self.told = f"{play.delivered} deliveries, {play.refused} refused statements, {play.obeyed} commands obeyed"
+        told = f"{play.delivered} deliveries, {play.refused} refused statements, {play.obeyed} commands obeyed"
+        self.told = f"{told}, {play.interrupted} failovers in the middle of a delivery" if self.fail_over else told
         if not said:
             return ""
         short, said = shrunk(steps, said, self._failing_like(said), self.shrinks)

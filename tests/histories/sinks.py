@@ -7,7 +7,7 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -69,8 +69,21 @@ class Sink(ABC):
             time.sleep(chance.uniform(*KILLED_AFTER))
             process.kill()
 
+    def run_and_lose(self, pipeline: Pipeline, chance: Random, fail_over: Callable[[], None]) -> bool:
+        """Delivers in a process of its own whose server dies, and which dies with it.
+
+        Returns:
+            whether it was at work when the server died.
+        """
+        with pipeline.running("--once") as process:
+            time.sleep(chance.uniform(*KILLED_AFTER))
+            at_work = process.process.poll() is None
+            fail_over()
+            process.kill()
+        return at_work
+
     def disturb(self, what: str, chance: Random) -> None:
-        """Notes what is to happen beside the next delivery.
+        """Does what happens between two deliveries, or notes what is to happen beside the next one.
 
         Raises:
             ValueError: it cannot happen here.

@@ -59,7 +59,9 @@ OFF |= {path: OFF["changelog" if "changelog" in path else "mirror"] for path in 
 """The kinds of steps that are left out of the histories of a sink, and the reason."""
 
 _SIGNALS = frozenset(("incremental snapshot",))
-MAINTENANCE = frozenset(("optimize", "vacuum"))
+VACUUM = "vacuum"
+MAINTENANCE = frozenset(("optimize", VACUUM))
+"""What is done beside a delivery; older versions go before it."""
 _ONE_SERVER = frozenset(("server restart", "server kill"))
 
 
@@ -69,7 +71,7 @@ def kinds_of(sink: str, *, replicas: bool = False) -> frozenset[str]:
 
 
 def _unheard(sink: str) -> frozenset[str]:
-    """The kinds that would come to nothing there."""
+    """The kinds that would come to nothing there, or that each history has one of (`with_vacuum`)."""
     if sink not in ON_SPARK:
         return frozenset(LAKE_FAULTS)
     without = frozenset() if sink.endswith("signals") else _SIGNALS

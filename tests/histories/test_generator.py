@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from histories.generator import FAILOVERS, KINDS, history, with_failover
+from histories.generator import FAILOVERS, KINDS, history, with_failover, with_vacuum
 from histories.series import SINKS
 from histories.shrinking import shrunk
 from histories.steps import CHECK, DELIVER, Step, read, written
@@ -43,6 +43,18 @@ def test_a_failover_comes_where_there_are_replicas(sink: str) -> None:
         assert found[:3] == steps[:3]
         assert found[-1] == Step(CHECK)
         assert found == with_failover(seed, steps)
+
+
+@pytest.mark.parametrize("sink", SINKS)
+def test_what_removes_older_versions_comes(sink: str) -> None:
+    for seed in SEEDS:
+        steps = history(seed, kinds_of(sink), small=15)
+        found = with_vacuum(seed, steps)
+        assert [step for step in found if step.kind == "vacuum"]
+        assert [step for step in found if step in steps] == steps, "the other steps are those of the seed"
+        assert found[:3] == steps[:3]
+        assert found[-1] == Step(CHECK)
+        assert found == with_vacuum(seed, steps)
 
 
 def test_a_history_is_played_again_from_what_is_printed() -> None:
