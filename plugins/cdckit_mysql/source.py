@@ -195,7 +195,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._take_over_before(first)  # what is looked at here is what is planned
         with self._snapshot_due_where_lost():
             found = self._planner.cut(first, last, max_bytes)
-        return None if found == last else found
+        return None if found == last else self._origin.come_to(found)
 
     def _cut_snapshot(self, first: LogOffset, last: LogOffset, max_bytes: int) -> LogOffset | None:
         again = last.resnapshot is not None

@@ -102,7 +102,7 @@ class FilesOrigin:
 
     def end(self, at: LogOffset) -> LogOffset:
         """Where the files end now; what is written later is seen when this is asked again."""
-        return self._files().end(at)
+        return self.come_to(self._files().end(at))
 
     def is_beyond(self, end: LogOffset, at: LogOffset) -> bool:
         """Nothing is where `binlog.files.stop` lies before."""
@@ -117,6 +117,11 @@ class FilesOrigin:
     def cuts(self, start: LogOffset) -> bool:
         """One from another log may not: its transactions stand among others."""
         return self._counts(self._files(), start)
+
+    def come_to(self, at: LogOffset) -> LogOffset:
+        """To find that out reads its file from the begin."""
+        self._know(at, here=True)
+        return at
 
     def lag_bytes(self, at: LogOffset) -> int | None:
         """By the sizes of the files."""
@@ -221,10 +226,13 @@ class FilesOrigin:
         """Whether an offset's place is one in these files; a place that was looked at is not looked at again."""
         place = offset.position, offset.by_gtid
         if place not in self._places:
-            if len(self._places) >= _PLACES:
-                self._places.clear()
-            self._places[place] = files.counts(offset)
+            self._know(offset, here=files.counts(offset))
         return self._places[place]
+
+    def _know(self, offset: LogOffset, *, here: bool) -> None:
+        if len(self._places) >= _PLACES:
+            self._places.clear()
+        self._places[offset.position, offset.by_gtid] = here
 
     def _moved(self, files: LogFiles, offset: LogOffset) -> LogOffset:
         """An offset of another server's log as these files count it."""

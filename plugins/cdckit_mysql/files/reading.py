@@ -26,7 +26,7 @@ FIRST_EVENT = 4
 
 _MAGIC = b"\xfebin"
 _ENCRYPTED = b"\xfdbin"
-_CHUNK, _PIECE = 1 << 20, 1 << 24
+_HEAD, _CHUNK, _PIECE = 1 << 12, 1 << 20, 1 << 24
 _SIZE = struct.Struct("<I")
 _TYPE_AT = 4
 """Where an event's header holds its type …"""
@@ -53,6 +53,7 @@ class LogFileReader:
         self.file = file
         self._stream = file.open()
         self.checksums = self.in_use = False
+        self._chunk = _HEAD  # each part of a range that is read by itself looks at the first event
         try:
             self._require_plain(self._read(FIRST_EVENT))
             self.seek(FIRST_EVENT)
@@ -65,6 +66,7 @@ class LogFileReader:
         self.description = description
         self.checksums = description[-CHECKSUM_SIZE - 1] == CRC32
         self.seek(FIRST_EVENT)
+        self._chunk = _CHUNK
 
     def seek(self, position: int) -> None:
         """Goes on at an event's position."""
@@ -92,7 +94,7 @@ class LogFileReader:
 
     def _found(self) -> list[Span]:
         """What the next bytes of the file hold, be it whole or not."""
-        data = self._rest + self._read(_CHUNK)
+        data = self._rest + self._read(self._chunk)
         if self.position == FIRST_EVENT and len(data) > _FLAGS_AT:
             data = self._closed(data)
         spans: list[Span] = []
@@ -102,7 +104,7 @@ class LogFileReader:
             if size < HEADER_SIZE:
                 raise SourceError(f"{self.file.path} is damaged: no event begins at {self.position}")
             if at + size > limit:
-                if not spans and (more := self._read_on(max(_CHUNK, at + size - limit))):
+                if not spans and (more := self._read_on(max(self._chunk, at + size - limit))):
                     data += more
                     limit = len(data)
                     continue

@@ -127,6 +127,10 @@ class ServerOrigin:
         """A server's log may be cut wherever a transaction ends."""
         return True
 
+    def come_to(self, at: LogOffset) -> LogOffset:
+        """A server knows its places."""
+        return at
+
     def lag_bytes(self, at: LogOffset) -> int | None:
         """By the sizes of the log's files; not known of another server's, nor while the connection is lost."""
         if not self._asked.connected:

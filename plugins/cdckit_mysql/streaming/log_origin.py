@@ -83,6 +83,9 @@ class LogOrigin(LogFacts, Protocol):
     def cuts(self, start: LogOffset) -> bool:
         """Whether a range that begins at `start` may be cut."""
 
+    def come_to(self, at: LogOffset) -> LogOffset:
+        """`at`, to which this log was looked at: that it is a place in it need not be found out any more."""
+
     def lag_bytes(self, at: LogOffset) -> int | None:
         """How much of the log is left beyond `at`; None where that cannot be told."""
 
