@@ -169,8 +169,9 @@ def _kept(target: Target, pipeline: ArchivePipeline, share: float) -> tuple[floa
 def _moved(log: EventLog, times: ProcessTimes, kept: tuple[float, float]) -> Mapping[Stage, Moved]:
     """What each stage moved of the batches that count."""
     since, until = log.batches[WARM_UPS].start, log.batches[-1].end
-    # The planner is a batch ahead, and at rest where a batch ends: what it reads before that is of the next but one.
-    planner = times.between(log.batches[WARM_UPS - 2].end, log.batches[-2].end)["planner"]
+    before = log.batches[WARM_UPS - 1]
+    # It begins with a batch at once when the one before has ended, and is at rest while that is read.
+    planner = times.between((before.planned + before.end) / 2, until)["planner"]
     reading, writing = (list(log.tasks_of(stage, since)) for stage in ("read", "write"))
     sent = sum(task.sent for task in (*reading, *writing))
     delivered, noted = kept
