@@ -8,7 +8,7 @@ import subprocess
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ _ARTIFACTS = (
 _SINK_HOME = "CDCKIT_JDBC_SINK_HOME"
 _SINK_VERSION = "3.6.0.Final"
 _SINK = f"io.debezium:debezium-connector-jdbc:{_SINK_VERSION}:tar.gz:plugin"
-_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+_SIMPLE_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_FIXED_JVM = ("-Xmx512m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 _SECONDS = 30.0
 
 
@@ -40,12 +41,22 @@ class ConnectWorker(Server):
     Args:
         bootstrap: the broker.
         converters: classes that it has besides, and the folder of the jars of each.
+        connectors: the folder of the folders of its connectors' jars, in the place of the sink's.
+        jvm: options for Java in place of those that start it fast; measurements want their own.
     """
 
-    def __init__(self, bootstrap: str, converters: Mapping[str, Path] | None = None) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        converters: Mapping[str, Path] | None = None,
+        connectors: Path | None = None,
+        jvm: Sequence[str] = _SIMPLE_JVM,
+    ) -> None:
         super().__init__()
         self._bootstrap = bootstrap
         self._converters = dict(converters or {})
+        self._connectors = connectors
+        self._jvm = jvm
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
         """Start a connector."""
@@ -79,7 +90,7 @@ class ConnectWorker(Server):
         options = {
             "bootstrap.servers": self._bootstrap,
             "listeners": f"http://{self.host}:{self.port}",
-            "plugin.path": f"{_plugins()},{self.datadir / 'plugins'}",
+            "plugin.path": f"{self._connectors or _plugins()},{self.datadir / 'plugins'}",
             "plugin.discovery": "service_load",
             "key.converter": json_converter,
             "value.converter": json_converter,
@@ -87,7 +98,7 @@ class ConnectWorker(Server):
         }
         properties.write_text("".join(f"{name}={value}\n" for name, value in options.items()))
         main = "org.apache.kafka.connect.cli.ConnectStandalone"
-        return spawn([ensure_java(), *_JVM, "-cp", f"{_libs()}/*", main, properties], self.errlog)
+        return spawn([ensure_java(), *_FIXED_JVM, *self._jvm, "-cp", f"{_libs()}/*", main, properties], self.errlog)
 
     def _answers(self) -> bool:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 from testkit.servers.cache import cached
@@ -39,6 +40,8 @@ _FLINK_JARS = (
     f"org.apache.flink:flink-connector-base:{_FLINK}",
     "org.apache.flink:flink-connector-kafka:3.4.0-1.20",
 )
+_SPARK_KAFKA = ("spark-sql-kafka-0-10", "spark-token-provider-kafka-0-10", "kafka-clients", "commons-pool2")
+"""Spark's source of topics, and what it needs that Spark does not bring."""
 _FLINK_AVRO = "1.20.0"
 """The newest on Maven Central; what it needs is in it."""
 _FLINK_AVRO_JARS = (f"org.apache.flink:flink-sql-avro-confluent-registry:{_FLINK_AVRO}",)
@@ -110,6 +113,14 @@ def flink_jars() -> Path:
 def flink_avro_jars() -> Path:
     """The folder of Flink's format `debezium-avro-confluent`."""
     return cached(f"flink-avro-{_FLINK_AVRO}", lambda folder: fetch_jars(_FLINK_AVRO_JARS, folder))
+
+
+def spark_kafka_jars() -> list[Path]:
+    """Spark's own source and sink for topics, for the Spark that is installed here."""
+    spark = version("pyspark")
+    artifact = f"org.apache.spark:{_SPARK_KAFKA[0]}_2.13:{spark}"
+    folder = cached(f"spark-kafka-{spark}", lambda made: fetch_jars([artifact], made))
+    return [jar for name in _SPARK_KAFKA for jar in sorted(folder.glob(f"{name}*.jar"))]
 
 
 def ensure_downstream() -> None:
