@@ -9,9 +9,10 @@ something else, as they do after a failover.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from cdckit import Offset, StateError
 from cdckit.connector.offset import ConnectorOffset, check_incremental, readable, shared_attributes
@@ -29,6 +30,7 @@ _CURSOR = "cdckit_snapshot_cursor"
 _BY_GTID_UNTIL = "cdckit_by_gtid_until"
 _END_TOLD = "cdckit_end_told"
 _ROW_IN_PART = "cdckit_row_in_part"
+_TOLD = "cdckit_told"
 
 
 class LogPosition(NamedTuple):
@@ -49,6 +51,40 @@ class LogPosition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.pos}"
+
+
+class ToldPart(NamedTuple):
+    """What has been told of the transaction in hand, as it is counted at every server of a topology.
+
+    Attributes:
+        gtid: its identifier.
+        rows: of each table that is captured, how many rows.
+        left: how many of these are still to be passed over, at a server that tells the transaction from its begin.
+    """
+
+    gtid: str
+    rows: Mapping[str, int]
+    left: Mapping[str, int]
+
+    @classmethod
+    def from_json(cls, part: Mapping[str, Any] | None) -> Self | None:
+        """As an offset keeps it."""
+        return None if not part else cls(str(part["gtid"]), _counted(part["rows"]), _counted(part.get("left", {})))
+
+    def to_json(self) -> dict[str, Any]:
+        """As an offset keeps it."""
+        return {name: value for name, value in self._asdict().items() if value}
+
+    def again(self) -> Self:
+        """The same where the transaction comes from its begin."""
+        return self._replace(left=self.rows)
+
+
+def _counted(rows: Mapping[str, Any]) -> dict[str, int]:
+    counted = {str(name): int(number) for name, number in rows.items()}
+    if min(counted.values(), default=0) < 0:
+        raise ValueError("a number of rows is out of range")
+    return counted
 
 
 def record_position(prefix: str, row: int, part: int = 0) -> str:
@@ -105,6 +141,7 @@ class LogOffset(ConnectorOffset):
         end_told: whether the end of the transaction in hand has been told, if that comes next.
         row_in_part: whether of the last of these rows perhaps only the first record has been told: of a delete, or a
             change of the key, tombstone and create may be left.
+        told: what has been told of the transaction in hand, for another server that logs it in other events.
     """
 
     file: str = ""
@@ -122,6 +159,7 @@ class LogOffset(ConnectorOffset):
     by_gtid_until: str = ""
     end_told: bool = False
     row_in_part: bool = False
+    told: ToldPart | None = None
 
     @property
     def position(self) -> LogPosition:
@@ -176,8 +214,10 @@ class LogOffset(ConnectorOffset):
             server=server,
             file="",
             pos=0,
-            event=0,  # the events of a transaction in hand need not be the same there: it is told of from its begin
+            event=0,  # the events of a transaction in hand need not be the same there: its rows are counted
             row=0,
+            # The numbers of a transaction's events begin anew with it: then it is told of from its begin.
+            told=None if self.told is None or self.transaction_id is not None else self.told.again(),
             transaction_id=None,
             counts={},
             by_gtid_until="",
@@ -208,6 +248,7 @@ class LogOffset(ConnectorOffset):
             _BY_GTID_UNTIL: self.by_gtid_until,
             _END_TOLD: self.end_told,
             _ROW_IN_PART: self.row_in_part,
+            _TOLD: self.told and self.told.to_json(),
         }
         return {name: value for name, value in members.items() if value or (name == "gtids" and value is not None)}
 
@@ -235,6 +276,7 @@ class LogOffset(ConnectorOffset):
                 by_gtid_until=offset.get(_BY_GTID_UNTIL) or "",
                 end_told=bool(offset.get(_END_TOLD)),
                 row_in_part=bool(offset.get(_ROW_IN_PART)),
+                told=ToldPart.from_json(offset.get(_TOLD)),
                 **shared_attributes(offset),
             )
 

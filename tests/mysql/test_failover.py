@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from cdckit.api.record import Batch, Record
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.asked_server import AskedServer
 from cdckit_mysql.streaming.retention import why_lost
@@ -90,6 +91,59 @@ def test_reading_goes_on_at_the_replica(pair: Pair, tmp_path: Path, way: str, ca
     positions = [record.position for record in found]
     assert positions == sorted(set(positions))
     assert "going on there by GTID" in caplog.text
+
+
+TRANSACTION = f"""
+BEGIN; INSERT INTO d.u VALUES (0, 'of another one'); COMMIT;
+BEGIN; INSERT INTO d.t VALUES (10), (11), (12), (13), (14); DELETE FROM d.t WHERE id IN (11, 13);
+INSERT INTO d.u VALUES (1, '{"x" * 200}'), (2, '{"y" * 200}'), (3, '{"z" * 200}');
+UPDATE d.t SET id = id + 100 WHERE id = 14; UPDATE d.u SET v = 'u'; INSERT INTO d.t VALUES (999); COMMIT;
+"""
+LAST = ("c", "t", None, (999,))
+
+
+def test_the_rest_of_a_transaction_comes_from_the_replica(pair: Pair, tmp_path: Path) -> None:
+    """Each of its rows comes once, wherever reading was interrupted, though the replica logs them in other events."""
+    primary, replica = pair
+    updates = {"log_replica_updates": True} if isinstance(replica, MySQLServer) else {"log_slave_updates": True}
+    replica.restart(server_id=4242, log_bin="other", binlog_row_event_max_size=256, **updates)
+    primary.run_sql("CREATE TABLE d.u (id INT PRIMARY KEY, v VARCHAR(300))")
+    with Capture(config_for(primary, max_batch_size=1), tmp_path).closing() as reading:
+        reading.once()
+        primary.run_sql(TRANSACTION)
+        first = _batches(reading)
+    _wait_for(replica, 999)
+    whole = changes(_records(first))
+    for number, batch in enumerate(first[:-1], 1):
+        found = _records(first[:number])
+        with Capture(config_for(replica, max_batch_size=1), tmp_path).closing() as reading:
+            reading.keep(batch.offset)
+            second = _batches(reading)
+            assert changes(found + _records(second)) == whole, f"interrupted behind {number} batches"
+            reading.keep(second[len(second) // 2].offset)
+        found += _records(second[: len(second) // 2 + 1])
+        for server in (replica, primary):
+            with Capture(config_for(server), tmp_path).closing() as reading:
+                rest = [] if LAST in changes(found) else _records(_batches(reading))
+            assert changes(found + rest) == whole, f"interrupted behind {number} batches, and once more"
+            positions = [record.position for record in found + rest]
+            assert positions == sorted(set(positions))
+    assert len(first) > 5, "batches end within the transaction"
+
+
+def _records(batches: Iterable[Batch]) -> list[Record]:
+    return [record for batch in batches for record in batch.records]
+
+
+def _batches(reading: Capture) -> list[Batch]:
+    """The log from the kept offset on, up to the last change."""
+    found = []
+    with reading.following() as batches:
+        for batch in batches:
+            found.append(batch)
+            if LAST in changes(batch.records):
+                return found
+    raise AssertionError("the log has ended")
 
 
 def test_a_place_that_only_transactions_tell_is_not_lost(db_server: SQLServer, tmp_path: Path) -> None:

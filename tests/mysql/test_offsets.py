@@ -9,7 +9,7 @@ import pytest
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import StateError
 from cdckit_mysql.ddl import DdlReader, Flavor
-from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
+from cdckit_mysql.offsets import LogOffset, LogPosition, ToldPart, record_position
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.table import Column, Table, Tables
@@ -110,6 +110,44 @@ def test_that_an_end_was_told_is_kept_until_it_is_passed() -> None:
     assert progress.end_told
     progress.commit(200)
     assert not progress.offset().end_told
+
+
+def test_rows_that_were_told_are_counted_at_another_server() -> None:
+    """As often as reading is interrupted there; other transactions may come before."""
+    told = ToldPart("u:6", {"d.t": 5, "d.u": 1}, {})
+    start = LogOffset(file="b.1", pos=100, event=4, server="one", told=told)
+    moved = LogOffset.from_json(start.moved_to("two").to_json())
+    assert moved.told == ToldPart("u:6", {"d.t": 5, "d.u": 1}, {"d.t": 5, "d.u": 1})
+    progress = LogProgress(moved, mariadb=False)
+    progress.gtid = "v:1"
+    progress.begin(200)
+    assert progress.rows_to_skip("d.t", 3) == 0
+    progress.commit(300)
+    assert progress.offset().told == moved.told
+    progress.gtid = "u:6"
+    progress.begin(300)
+    assert [progress.rows_to_skip(table, 3) for table in ("d.t", "d.u", "d.w")] == [3, 1, 0]
+    progress.events_done = 3
+    again = LogProgress(LogOffset.from_json(progress.offset().to_json()), mariadb=False)
+    again.gtid = "u:6"
+    again.begin(300)
+    again.events_done = 3
+    assert [again.rows_to_skip("d.t", rows) for rows in (1, 3, 3)] == [1, 1, 0]
+    again.commit(400)
+    assert again.offset().told is None
+
+
+@pytest.mark.parametrize(
+    "part", [{"gtid": "u:6"}, {"gtid": "u:6", "rows": {"d.t": -1}}, {"rows": {}}, "u:6", {"gtid": "u:6", "rows": 3}]
+)
+def test_damaged_counts_of_rows_are_refused(part: object) -> None:
+    with pytest.raises(StateError, match="is not one of a MySQL source"):
+        LogOffset.from_json({"file": "b.1", "pos": 4, "cdckit_told": part})
+
+
+def test_numbered_events_are_told_from_the_begin_at_another_server() -> None:
+    start = LogOffset(file="b.1", gtids="u:1-5", event=4, transaction_id="u:6", told=ToldPart("u:6", {"d.t": 5}, {}))
+    assert start.moved_to("two").told is None
 
 
 @pytest.mark.parametrize(

@@ -328,7 +328,7 @@ class LogProcessor:
         self._bytes += event.data_end - event.data_start
         # A server gives whole transactions, so the event comes again in which a batch ended. What was told of it is
         # counted by rows, not by records: filters and transforms may make none or several of one.
-        skip = self.progress.rows_to_skip()
+        skip = self.progress.rows_to_skip(maker.name, len(rows))
         source = self._source(maker.table, event)
         blocks = self._transaction.blocks(maker.name) if self._transaction is not None else None
         shown = rows[skip:] if skip else rows
@@ -340,6 +340,8 @@ class LogProcessor:
             records = maker.marked(records, lacking)
         self.records += records
         self._tables[maker.name][event.change] += len(shown)
+        told = self.progress.rows_told
+        told[maker.name] = told.get(maker.name, 0) + len(shown)
         return shown
 
     def _undecoded(self, event: RowsEvent, first_position: int, reason: str) -> Undecoded:
@@ -358,9 +360,9 @@ class LogProcessor:
         self, maker: RowMaker, event: RowsEvent, row: Sequence[Any], source: Struct, first_position: int
     ) -> list[Record]:
         """The records but the first of a row that was told before reading was interrupted, where they may be left."""
-        if not self.progress.last_row_in_part() or not row:
+        number = self.progress.row_in_part()
+        if number is None or not row:
             return []
-        number = self.progress.rows_to_skip() - 1
         blocks = None
         if self._transaction is not None:
             counts = dict(self._transaction.counts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cdckit import DecodeError, StateError
 from cdckit_mysql.binlog.events import AnonymousGtid, Gtid, LogEvent, MariaDbGtid
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
-from cdckit_mysql.offsets import LogOffset, file_number
+from cdckit_mysql.offsets import LogOffset, ToldPart, file_number
 
 _LATEST_US = (1 << 63) // 1000
 """The first moment that is too late for a number of nanoseconds."""
@@ -17,7 +17,7 @@ class LogProgress:
     """Follows the events of the log and knows the offset behind each.
 
     Within a transaction the offset stays at its begin, and counts the events that are done, the begin included:
-    `events_done`, which grows from outside.
+    `events_done`, which grows from outside, as do the rows of each table that were told, `rows_told`.
 
     Args:
         start: where reading begins.
@@ -42,6 +42,9 @@ class LogProgress:
         self._skip_rows = start.row
         self._end_told = start.end_told
         self._row_in_part = start.row_in_part
+        self.rows_told: dict[str, int] = {}
+        self._told = start.told
+        self._rows_left: dict[str, int] = {}
         self._gtids = gtid_set(start.gtids, mariadb=mariadb)
         self._by_gtid_until = start.by_gtid_until
         self._incremental = start.incremental
@@ -133,6 +136,11 @@ class LogProgress:
         self.alone = alone
         self._at = (self.file, pos)
         self.events_done = 1
+        if self._told is not None and self._told.gtid == self.gtid:
+            self.rows_told, self._rows_left = dict(self._told.rows), dict(self._told.left)
+            self._told = None
+        elif self.rows_told:
+            self.rows_told, self._rows_left = {}, {}
 
     @property
     def resuming(self) -> bool:
@@ -148,13 +156,18 @@ class LogProgress:
         """Whether the event in hand was done before reading was interrupted."""
         return self.events_done < self._skip
 
-    def rows_to_skip(self) -> int:
-        """How many rows of the event in hand were done before reading was interrupted."""
-        return self._skip_rows if self.events_done == self._skip else 0
+    def rows_to_skip(self, table: str, rows: int) -> int:
+        """How many of the rows of the event in hand, which are a table's, were done before reading was interrupted."""
+        if self._skip_rows and self.events_done == self._skip:
+            return self._skip_rows
+        skipped = min(rows, self._rows_left.get(table, 0)) if self._rows_left else 0
+        if skipped:
+            self._rows_left[table] -= skipped
+        return skipped
 
-    def last_row_in_part(self) -> bool:
-        """Whether of the last of those rows perhaps only the first record was told."""
-        return self._row_in_part and self.events_done == self._skip
+    def row_in_part(self) -> int | None:
+        """The number of the row in the event in hand of which perhaps only the first record was told."""
+        return self._skip_rows - 1 if self._row_in_part and self.events_done == self._skip else None
 
     def commit(self, pos: int) -> None:
         """What was begun ends with the event that ends at `pos`."""
@@ -166,6 +179,8 @@ class LogProgress:
         self.in_transaction = self.alone = self._announced = False
         self.events_done = self._skip = self._skip_rows = 0
         self._end_told = self._row_in_part = False
+        if self.rows_told:
+            self.rows_told, self._rows_left = {}, {}
 
     def offset(self) -> LogOffset:
         """Where to go on when everything up to here is safe."""
@@ -185,7 +200,15 @@ class LogProgress:
             by_gtid_until=self._unsettled(),
             end_told=self._end_told,
             row_in_part=self._row_in_part and self.events_done <= self._skip,
+            told=self._part_told(),
         )
+
+    def _part_told(self) -> ToldPart | None:
+        """What `LogOffset.told` says; other transactions may come before the one that it is of."""
+        if not self.in_transaction or not self.rows_told or self.gtid is None:
+            return self._told
+        left = {table: rows for table, rows in self._rows_left.items() if rows}
+        return ToldPart(self.gtid, dict(self.rows_told), left)
 
     def _unsettled(self) -> str:
         """What `LogOffset.by_gtid_until` says."""
