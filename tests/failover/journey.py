@@ -9,10 +9,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
-
-from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
@@ -20,6 +17,7 @@ from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import RetriableSourceError
 from crash.targets import Arrived, FileTarget, KafkaTarget
+from histories.lakes import Tables
 from testkit.running import Pipeline
 from testkit.servers.mysql_family import SQLServer
 
@@ -153,43 +151,35 @@ def _change(record: Arrived) -> tuple[str, str, int, str | None]:
 
 
 class Lake(Sink):
-    """Delta tables."""
+    """Tables of a lake: mirrors, or changelogs."""
 
-    def __init__(self, session: SparkSession, folder: Path, database: str, mode: str) -> None:
-        self._session, self._folder, self._database, self._mode = session, folder, database, mode
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     @property
     def options(self) -> Mapping[str, Any]:
         """See `Sink`."""
-        return {"type": "spark", "mode": self._mode, "path": str(self._folder / "lake")}
+        return self._tables.options
 
     def rows(self) -> Rows:
         """See `Sink`."""
-        if self._mode == "changelog":
+        if self._tables.mode == "changelog":
             return newest((row[0], row[1], row[2], row[3]) for row in self._changes())
-        return {
-            (table, row.id): row.token for table in TABLES for row in self._frame(table).select("id", "token").collect()
-        }
+        return {(table, row["id"]): row["token"] for table in TABLES for row in self._tables.found(table)}
 
     def repeated(self) -> list[str]:
         """See `Sink`."""
-        if self._mode != "changelog":
+        if self._tables.mode != "changelog":
             return []
         counted = Counter(row[4] for row in self._changes() if row[4] != "r")
         return [change for change, times in counted.items() if times > 1]
 
     def _changes(self) -> Iterator[tuple[str, str, int, str | None, str]]:
         for table in TABLES:
-            for row in self._frame(table).select("id", "token", "__op", "__position").collect():
-                op = row["__op"]
-                name = "r" if op == "r" else f"{op} {table} {row.id} {row.token}"
-                yield row["__position"], table, row.id, None if op == "d" else row.token, name
-
-    def _frame(self, table: str) -> Any:
-        path = self._folder / "lake" / f"p.{self._database}.{table}"
-        if not any((path / "_delta_log").glob("*.json")):
-            return self._session.createDataFrame([], "id int, token string, __op string, __position string")
-        return self._session.read.format("delta").load(str(path))
+            for row in self._tables.found(table):
+                op, key, token = row["__op"], row["id"], row["token"]
+                name = "r" if op == "r" else f"{op} {table} {key} {token}"
+                yield row["__position"], table, key, None if op == "d" else token, name
 
 
 class Journey:

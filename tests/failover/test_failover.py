@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from crash.targets import FileTarget, KafkaTarget
 from failover.journey import Journey, Lake, Messages, Sink, Work, at_source, dumped
+from histories.lakes import DeltaChangelog, DeltaMirror, IcebergChangelog, IcebergMirror, Tables
+from histories.on_spark import Changelog, Mirror
 from testkit.running import Pipeline, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
@@ -27,8 +28,27 @@ pytestmark = [pytest.mark.timeout(7200)]
 
 KINDS = ("direct-file", "spark-mirror")
 """Runners and sinks of every run …"""
-LONG_KINDS = ("direct-kafka", "spark-file", "spark-kafka", "spark-changelog")
+LONG_KINDS = (
+    "direct-kafka",
+    "direct-delta",
+    "direct-delta-changelog",
+    "direct-iceberg",
+    "direct-iceberg-changelog",
+    "spark-file",
+    "spark-kafka",
+    "spark-changelog",
+)
 """… and of the long series."""
+_MIRRORS: Mapping[str, Callable[..., Tables]] = {
+    "direct-delta": DeltaMirror,
+    "direct-iceberg": IcebergMirror,
+    "spark-mirror": Mirror,
+}
+_CHANGELOGS: Mapping[str, Callable[..., Tables]] = {
+    "direct-delta-changelog": DeltaChangelog,
+    "direct-iceberg-changelog": IcebergChangelog,
+    "spark-changelog": Changelog,
+}
 _SECONDS = 400.0
 _BACKLOG = 300
 _WIDTH = 8000
@@ -53,13 +73,12 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 def _sink(kind: str, folder: Path, database: str, request: pytest.FixtureRequest) -> Sink:
-    name = kind.partition("-")[2]
-    if name in ("changelog", "mirror"):
-        session: SparkSession = request.getfixturevalue("session")
-        return Lake(session, folder, database, name)
-    return Messages(
-        FileTarget(folder) if name == "file" else KafkaTarget(request.getfixturevalue("kafka_broker"), f"p.{database}")
-    )
+    if kind.endswith("file"):
+        return Messages(FileTarget(folder))
+    if kind.endswith("kafka"):
+        return Messages(KafkaTarget(request.getfixturevalue("kafka_broker"), f"p.{database}"))
+    place = (*([request.getfixturevalue("session")] if kind.startswith("spark") else []), folder, "p", database)
+    return Lake(_MIRRORS[kind](*place) if kind in _MIRRORS else _CHANGELOGS[kind](*place, dict))
 
 
 def _seeds(nightly: bool) -> list[int]:
