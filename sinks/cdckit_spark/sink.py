@@ -252,17 +252,18 @@ class LakeSink(SparkTableSink):
             rows = rows.and_packets([group.packet() for group in log.rows])
         if rows.headings and not (self._driver and self._driver.append(table, rows, number)):
             self._append(table, rows.typed(table.columns, table.fitting), number)
-        table.use({name: accepted[name] for name in log.used})
+        table.use({name: accepted[name] for name in log.used & accepted.keys()}, rows.marks)
 
     def _mirror(
         self, topic: str, table: Evolution[SparkTarget], rows: TableRows, number: BatchId, accepted: Mapping[str, str]
     ) -> None:
         target = table.target
         assert isinstance(target, DeltaTarget)
-        marks = [mark for mark in rows.marks if mark.told or not self._context.marks]
-        marks, used = chosen(marks, self._policy.behavior, table.accepts(accepted), target)
+        told = [mark for mark in rows.marks if mark.told or not self._context.marks]
+        marks, names = chosen(told, self._policy.behavior, table.accepts(accepted, told), target)
+        used = {name: accepted[name] for name in names & accepted.keys()}
         if not table.present():
-            table.use({name: accepted[name] for name in used})
+            table.use(used, told)
             return  # whatever happened to it, it has never had a row
         sources = self._sources_of(topic, target)
         here = rows.sources
@@ -280,7 +281,7 @@ class LakeSink(SparkTableSink):
             if gone.whole is not None:
                 sources.restart(here)
                 table.written()
-        table.use({name: accepted[name] for name in used})
+        table.use(used, told)
 
     def _write_segment(
         self, table: Evolution[SparkTarget], rows: TableRows, part: Segment, gone: Emptied, once: BatchId

@@ -107,6 +107,19 @@ def test_an_alteration_that_was_broken_off_is_finished_once(
     assert found(target) == [{"id": 1, "n": 5, "x": "seven"}, {"id": 2, "n": None, "x": "seven"}]
 
 
+def test_an_acceptance_holds_for_marks_that_come_again(tmp_path: Path) -> None:
+    """As where another table has stopped their batch; for what happens later another one is wanted."""
+    changed(tmp_path, "evolve")
+    emptied = [Mark(MarkKind.TRUNCATE, "p5", "shop.t", "shop.t"), Mark(MarkKind.DROP, "p6", "shop.t", "shop.t")]
+    for number in ("one", "one", "two"):
+        evolution = Evolution(DeltaTarget(str(tmp_path), {}, "t"))
+        assert evolution.present()
+        assert evolution.accepts({"shop.t": number}, emptied) == {"shop.t"}
+        evolution.use({"shop.t": number}, emptied)
+    later = [*emptied, Mark(MarkKind.CREATE, "p7", "shop.t", "shop.t")]
+    assert Evolution(DeltaTarget(str(tmp_path), {}, "t")).accepts({"shop.t": "two"}, later) == set()
+
+
 def test_signed_numbers_of_an_older_version_become_unsigned(tmp_path: Path) -> None:
     """Such a table does not say whose it is, and has BIGINT UNSIGNED as bigint."""
     target = DeltaTarget(str(tmp_path), {}, "t")

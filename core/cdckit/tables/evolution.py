@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from cdckit.api.marks import MarkKind
 from cdckit.errors import SinkError
+from cdckit.tables.accepted_marks import AcceptedMarks
 from cdckit.tables.alterations import Altering
 from cdckit.tables.changed_columns import ColumnChanges, Told
 from cdckit.tables.comments import ToldComments
@@ -60,6 +61,7 @@ class Evolution(Generic[AnyTarget]):
         self._known: set[tuple[tuple[str, str], ...]] = set()
         self._tolerant: frozenset[str] = frozenset()
         self._accepted = Requests(target, ACCEPTED)
+        self._accepted_marks = AcceptedMarks()
         self._read_again = Requests(target, READ_AGAIN)
         self._loaded = False
         self._unclaimed = False
@@ -138,7 +140,7 @@ class Evolution(Generic[AnyTarget]):
         if self.columns:
             self._alter(changes, forced)
         else:
-            told = {NOTE: changes.definitions.dumps(), **self._accepted.notes()}
+            told = {NOTE: changes.definitions.dumps(), **self._accepted.notes(), **self._accepted_marks.notes()}
             comments = self._comments.of(changes.definitions, changes.columns)
             self.target.create(changes.columns, {**self.first_notes, **told}, comments)
         self.columns, self._definitions, self._older = changes.columns, changes.definitions, changes.older
@@ -161,11 +163,11 @@ class Evolution(Generic[AnyTarget]):
         elif notes:
             self.target.note(notes)
 
-    def accepts(self, accepted: Mapping[str, str]) -> frozenset[str]:
-        """The source tables whose acceptance was not made use of."""
+    def accepts(self, accepted: Mapping[str, str], marks: Sequence[Mark]) -> frozenset[str]:
+        """The source tables whose acceptance was not made use of, or was for these marks, which come again then."""
         if accepted:
             self._load()
-        return frozenset(self._accepted.pending(accepted))
+        return frozenset(self._accepted.pending(accepted)) | self._accepted_marks.among(marks)
 
     def logged(
         self,
@@ -181,15 +183,19 @@ class Evolution(Generic[AnyTarget]):
         """
         if not marks:
             return Logged()
-        usable, existed = self.accepts(accepted), bool(self.present())
+        usable, existed = self.accepts(accepted, marks), bool(self.present())
         return logged(marks, list(heads), self.policy.behavior, usable, awaited, self.target, existed=existed)
 
-    def use(self, accepted: Mapping[str, str]) -> None:
-        """Notes that acceptances were made use of, or are for nothing any more; where there is no table yet, later."""
-        if self.columns:
-            self._accepted.use(accepted)
-        else:
-            self._accepted.used(accepted)
+    def use(self, accepted: Mapping[str, str], marks: Sequence[Mark] = ()) -> None:
+        """Notes that acceptances were made use of, or are for nothing any more; where there is no table yet, later.
+
+        Args:
+            accepted: the acceptances, by source table.
+            marks: of the batch that they were made use of for.
+        """
+        notes = {**self._accepted.used(accepted), **self._accepted_marks.used(accepted, marks)}
+        if notes and self.columns:
+            self.target.note(notes)
 
     def awaits(self, wanted: Mapping[str, str]) -> frozenset[str]:
         """The source tables that are to be read again and whose rows have not begun to come."""
@@ -246,4 +252,5 @@ class Evolution(Generic[AnyTarget]):
         self._older.load(notes)
         self._definitions = Definitions.loads(notes.get(NOTE, "{}"))
         self._accepted.load(notes)
+        self._accepted_marks.load(notes)
         self._read_again.load(notes)

@@ -139,16 +139,17 @@ class LakeTable:
             columns, fitting = self._evolution.columns, self._evolution.fitting
             with self.target.finding(partial(rows.typed, columns, fitting)):
                 append(self.target, rows, columns, fitting, batch)
-        self._evolution.use({name: accepted[name] for name in log.used})
+        self._evolution.use({name: accepted[name] for name in log.used & accepted.keys()}, rows.marks)
 
     def _follow(self, following: Following, rows: TableRows, batch: BatchId, accepted: Mapping[str, str]) -> None:
         evolution, target = self._evolution, self.target
-        marks = sorted(
+        told = sorted(
             (mark for mark in rows.marks if mark.told or not self._context.marks), key=lambda mark: mark.position
         )
-        marks, used = chosen(marks, self._policy.behavior, evolution.accepts(accepted), target)
+        marks, names = chosen(told, self._policy.behavior, evolution.accepts(accepted, told), target)
+        used = {name: accepted[name] for name in names & accepted.keys()}
         if not evolution.present():
-            evolution.use({name: accepted[name] for name in used})
+            evolution.use(used, told)
             return  # whatever happened to it, it has never had a row
         here = rows.sources
         self._sources.add(here)
@@ -158,7 +159,7 @@ class LakeTable:
         if gone.whole is not None:
             self._sources.restart(here)
             evolution.written()
-        evolution.use({name: accepted[name] for name in used})
+        evolution.use(used, told)
 
 
 def _following(target: LakeTarget, config: LakeOptions, evolution: Evolution[LakeTarget]) -> Following:
