@@ -26,12 +26,11 @@ from testkit.topology import Topology, executed, follow, received, topology, wai
 
 pytestmark = [pytest.mark.timeout(7200)]
 
-KINDS = ("direct-file", "spark-mirror")
+KINDS = ("direct-file", "direct-delta-changelog", "spark-mirror")
 """Runners and sinks of every run …"""
 LONG_KINDS = (
     "direct-kafka",
     "direct-delta",
-    "direct-delta-changelog",
     "direct-iceberg",
     "direct-iceberg-changelog",
     "spark-file",
