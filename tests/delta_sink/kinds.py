@@ -50,6 +50,8 @@ def _kind(change: str, *kinds: ChangeKind, **others: object) -> Kind:
     return Kind(change, frozenset(kinds), **others)  # type: ignore[arg-type]
 
 
+_PARTED = "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2), PARTITION p1 VALUES LESS THAN MAXVALUE)"
+_BOUNDED = "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2), PARTITION p1 VALUES LESS THAN (9))"
 KINDS: Mapping[str, Kind] = {
     "added": _kind(
         "ALTER TABLE T! ADD COLUMN c INT FIRST; UPDATE T! SET c = 10 WHERE id = 1;"
@@ -113,7 +115,7 @@ KINDS: Mapping[str, Kind] = {
         "ALTER TABLE T! TRUNCATE PARTITION p0; INSERT INTO T! VALUES (4, 4, 'four')",
         ChangeKind.TRUNCATE_TABLE,
         untold=("",),
-        behind="PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2), PARTITION p1 VALUES LESS THAN MAXVALUE)",
+        behind=_PARTED,
     ),
     "gone": _kind("DELETE FROM T! WHERE id = 1; DROP TABLE T!", ChangeKind.DROP_TABLE),
     "anew": _kind(
@@ -128,5 +130,58 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 """By the name of the table; `T!` in the statements stands for it."""
-UNTOLD = {name + end for name, kind in KINDS.items() for end in kind.untold}
-"""The tables that a mirror reads anew."""
+
+
+def untold(kinds: Mapping[str, Kind]) -> set[str]:
+    """The tables that a mirror reads anew."""
+    return {name + end for name, kind in kinds.items() for end in kind.untold}
+
+
+UNTOLD = untold(KINDS)
+PARTITIONS: Mapping[str, Kind] = {
+    "emptied": KINDS["partitioned"],
+    "cut": _kind(
+        "UPDATE T! SET a = 10 WHERE id = 1; ALTER TABLE T! DROP PARTITION p0;"
+        "UPDATE T! SET id = 5 WHERE id = 2; INSERT INTO T! VALUES (1, 4, 'four')",
+        ChangeKind.TRUNCATE_TABLE,
+        untold=("",),
+        behind=_PARTED,
+    ),
+    "exchanged": _kind(
+        "ALTER TABLE T!_one REMOVE PARTITIONING; DELETE FROM T!_one WHERE id > 1; UPDATE T!_one SET b = 'other';"
+        "ALTER TABLE T! EXCHANGE PARTITION p0 WITH TABLE T!_one;"
+        "INSERT INTO T! VALUES (4, 4, 'four'); UPDATE T!_one SET a = 10 WHERE id = 1",
+        ChangeKind.TRUNCATE_TABLE,
+        untold=("", "_one"),
+        behind=_PARTED,
+        more=("_one",),
+    ),
+    "arranged": _kind(
+        "ALTER TABLE T! REORGANIZE PARTITION p1 INTO (PARTITION p1 VALUES LESS THAN (3), PARTITION p2 VALUES LESS THAN"
+        " (9)); ALTER TABLE T! ADD PARTITION (PARTITION p3 VALUES LESS THAN (99)); ALTER TABLE T! REBUILD PARTITION p1;"
+        "ALTER TABLE T! PARTITION BY HASH (id) PARTITIONS 4; ALTER TABLE T! COALESCE PARTITION 2;"
+        "UPDATE T! SET a = 10 WHERE id = 1; ALTER TABLE T! REMOVE PARTITIONING; INSERT INTO T! VALUES (4, 4, 'four')",
+        behind=_BOUNDED,
+    ),
+}
+"""What happens to partitions: rows that the log tells, of the last one, and rows that it does not tell."""
+CONVERTED: Mapping[str, Kind] = {
+    "detached": _kind(
+        "ALTER TABLE T! CONVERT PARTITION p0 TO TABLE T!_out; UPDATE T!_out SET b = 'ONE';"
+        "INSERT INTO T! VALUES (4, 4, 'four')",
+        ChangeKind.TRUNCATE_TABLE,
+        untold=("", "_out"),
+        behind=_PARTED,
+    ),
+    "attached": _kind(
+        "ALTER TABLE T!_in REMOVE PARTITIONING; UPDATE T!_in SET id = id + 10;"
+        "ALTER TABLE T! CONVERT TABLE T!_in TO PARTITION p2 VALUES LESS THAN (99);"
+        "UPDATE T! SET b = 'ELEVEN' WHERE id = 11; INSERT INTO T! VALUES (4, 4, 'four')",
+        ChangeKind.TRUNCATE_TABLE,
+        ChangeKind.DROP_TABLE,
+        untold=("",),
+        behind=_BOUNDED,
+        more=("_in",),
+    ),
+}
+"""MariaDB's, by which a partition becomes a table, or a table a partition."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from cdckit.cli.main import call
 from delta_sink.kinds import KINDS, Kind
 from delta_sink.shop import Shop
 from histories.lakes import LoggedRows, MirroredRows
-from histories.rows import at_source, columns_of, difference
+from histories.rows import Row, Types, at_source, columns_of, difference
 from testkit.running import Pipeline
 
 COMMAND = re.compile(r"`cdc ([^`]*)`")
@@ -19,6 +20,19 @@ COMMAND = re.compile(r"`cdc ([^`]*)`")
 _MOST_STOPS = 40
 Commands = set[tuple[str, str]]
 """What was called, and for which table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What mirrors have come to.
+
+    Attributes:
+        unequal: the tables that do not equal their sources.
+        rows: of some of them, in order, without where they are from.
+    """
+
+    unequal: Set[str]
+    rows: Mapping[str, Sequence[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
@@ -85,15 +99,25 @@ class Played:
         return sorted(values, key=str)
 
     def unequal(self) -> set[str]:
-        """The mirrors that do not have the columns and rows that their sources have, and those of no source."""
+        """The tables that do not come to their sources' rows; the mirrors also of other columns, and of no source."""
         name = self.shop.name
         tables = columns_of(self.shop.server, name)
         rows = self.lake.rows(tables)
+        unequal = {one for one in rows if difference(tables[one], self._at_source(one, tables[one]), rows[one])}
+        if self.shop.mode == "changelog":
+            return unequal
         found = self.lake.names()
         assert found >= set(tables)
-        unequal = {one for one in found - set(tables) if self.lake.found(one)}
-        for one, types in tables.items():
-            columns = {column for column in self.lake.found(one)[0] if not column.startswith("__")}
-            if columns != set(types) or difference(types, at_source(self.shop.server, name, one, types), rows[one]):
-                unequal.add(one)
-        return unequal
+        unequal |= {one for one in found - set(tables) if self.lake.found(one)}
+        return unequal | {one for one, types in tables.items() if self._columns(one) != set(types)}
+
+    def _at_source(self, table: str, types: Types) -> Counter[Row]:
+        return at_source(self.shop.server, self.shop.name, table, types)
+
+    def _columns(self, table: str) -> set[str]:
+        """A mirror's columns but its own; it has rows."""
+        return {column for column in self.lake.found(table)[0] if not column.startswith("__")}
+
+    def outcome(self, tables: Iterable[str]) -> Outcome:
+        """What the mirrors have come to, with the rows of these."""
+        return Outcome(self.unequal(), {table: self.found(table) for table in tables})

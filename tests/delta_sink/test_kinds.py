@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 
 from cdckit.tables.behavior import ChangeKind, EvolutionMode
 from delta_sink.kinds import KINDS, UNTOLD
+from delta_sink.outcomes import FIRST, HALVES, OUTCOMES, where_left_out
 from delta_sink.played import COMMAND, Played
 from delta_sink.shop import Shop
 from testkit.servers.mariadb import MariaDBServer
@@ -147,79 +148,14 @@ def _last(pipeline: Played, table: str) -> str:
 
 
 FOLLOWED_IN_PART = pytest.mark.unequal("what cannot be followed leaves rows as they were")
-KEPT_BY_TRY = {"retyped", "rounded", "moved_away", "swapped", "swapped_two", "partitioned"}
 
 
 @FOLLOWED_IN_PART
-def test_nothing_stops_what_only_tries(played: NewPlayed) -> None:
-    """What cannot be followed leaves rows as they were; what has no place is null."""
-    pipeline = played("try_evolve")
+@pytest.mark.parametrize("evolution", OUTCOMES)
+def test_nothing_stops_where_changes_are_tried_or_ignored(played: NewPlayed, evolution: EvolutionMode) -> None:
+    pipeline = played(evolution)
     assert pipeline.play() == set()
-    assert pipeline.unequal() == KEPT_BY_TRY
-    assert pipeline.found("retyped") == [(1, None, "one"), (2, 2, "two"), (3, 3, "three"), (4, 4, "four")]
-    assert pipeline.found("moved_away") == [(1, 10, "one"), (4, 4, "four")]
-
-
-@FOLLOWED_IN_PART
-def test_nothing_is_lost_where_it_is_lenient(played: NewPlayed) -> None:
-    pipeline = played("lenient")
-    assert pipeline.play() == set()
-    assert pipeline.unequal() == KEPT_BY_TRY | {
-        "dropped", "renamed", "moved", "truncated", "gone", "anew", "same_anew",
-    }  # fmt: skip
-    assert pipeline.found("dropped") == [(1, 10, None), (2, 2, "two"), (3, 3, "three"), (4, 4, None)]
-    assert pipeline.found("renamed") == [
-        (1, 1, None, "ONE"), (2, 2, "two", None), (3, 3, "three", None), (4, 4, None, "four"),
-    ]  # fmt: skip
-    kept = [(1, 1, "one"), (2, 2, "two"), (3, 3, "three")]
-    assert pipeline.found("truncated") == pipeline.found("same_anew") == [*kept, (4, 4, "four")]
-    assert pipeline.found("moved") == kept
-    assert pipeline.found("gone") == kept[1:]
-    assert pipeline.found("anew") == [*((*row, None) for row in kept), (None, None, None, "x")]
-
-
-FIRST = [(1, 1, "one"), (2, 2, "two"), (3, 3, "three")]
-IGNORED = {
-    "added": [*FIRST, (4, 4, "four")],
-    "added_default": [*FIRST, (4, None, None)],
-    "dropped": [(1, 10, None), *FIRST[1:], (4, 4, None)],
-    "renamed": [(1, 1, "ONE"), *FIRST[1:], (4, 4, "four")],
-    "widened": [(1, None, "one"), *FIRST[1:]],
-    "retyped": [(1, None, "one"), *FIRST[1:], (4, 4, "four")],
-    "truncated": [*FIRST, (4, 4, "four")],
-    "partitioned": [*FIRST, (4, 4, "four")],
-    "gone": FIRST[1:],
-    "moved": FIRST,
-    "moved_away": [(1, 10, "one"), (4, 4, "four")],
-    "anew": [*FIRST, (None, None, None)],
-    "same_anew": [*FIRST, (4, 4, "four")],
-}
-"""What tables come to whose kind is left out."""
-
-
-@FOLLOWED_IN_PART
-def test_columns_stay_where_changes_are_ignored(played: NewPlayed) -> None:
-    pipeline = played("ignore")
-    assert pipeline.play() == set()
-    assert pipeline.unequal() == {*IGNORED, "rounded", "swapped", "swapped_two"}
-    assert {table: pipeline.found(table) for table in IGNORED} == IGNORED
-
-
-HALVES = (
-    {
-        ChangeKind.ADD_COLUMN, ChangeKind.DROP_COLUMN, ChangeKind.ALTER_COLUMN_TYPE, ChangeKind.ALTER_KEY,
-        ChangeKind.CREATE_TABLE, ChangeKind.DROP_TABLE,
-    },
-    {ChangeKind.RENAME_COLUMN, ChangeKind.RENAME_TABLE, ChangeKind.COMMENT, ChangeKind.TRUNCATE_TABLE},
-)  # fmt: skip
-TABLES = {
-    **{name: kind.kinds for name, kind in KINDS.items()},
-    "moved": {ChangeKind.DROP_TABLE},
-    "moved_away": {ChangeKind.RENAME_TABLE},
-    "swapped": {ChangeKind.RENAME_TABLE},
-    "swapped_two": {ChangeKind.RENAME_TABLE},
-}
-"""The tables that there are, each with the kinds of what happens to it."""
+    assert pipeline.outcome(OUTCOMES[evolution].rows) == OUTCOMES[evolution]
 
 
 def _choices() -> Iterator[Any]:
@@ -238,13 +174,7 @@ def test_kinds_that_are_left_out_leave_the_tables(
     played: NewPlayed, mode: EvolutionMode, way: str, half: set[ChangeKind]
 ) -> None:
     """Those that are chosen are followed, or asked for; the others are as where all are ignored."""
-    chosen = half if way == "include" else set(ChangeKind) - half
     pipeline = played(mode, **{way: half})
-    concerned = {table for table, kinds in TABLES.items() if kinds <= chosen}
-    stopping = concerned if mode == "exception" else concerned & UNTOLD
-    assert pipeline.play() == {("resnapshot" if table in UNTOLD else "schema accept", table) for table in stopping}
-    left = {*IGNORED, "rounded", "swapped", "swapped_two"} - concerned
-    assert pipeline.unequal() == left
-    assert {table: pipeline.found(table) for table in IGNORED.keys() & left} == {
-        table: rows for table, rows in IGNORED.items() if table in left
-    }
+    commands, outcome = where_left_out(mode, half if way == "include" else set(ChangeKind) - half)
+    assert pipeline.play() == commands
+    assert pipeline.outcome(outcome.rows) == outcome

@@ -1,9 +1,11 @@
-"""Each kind of change of a definition, live, into Spark's mirrors: what stops them, a command resolves."""
+"""Each kind of change of a definition, live, into Spark's tables: what stops them, a command resolves."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,15 +14,18 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError
+from cdckit.tables.behavior import ChangeKind, EvolutionMode
 from delta_sink.kinds import KINDS, UNTOLD
+from delta_sink.outcomes import HALVES, OUTCOMES, of_partitions, where_left_out
 from delta_sink.played import COMMAND, Played
 from delta_sink.shop import Shop
-from histories.lakes import MirroredRows
-from histories.on_spark import Mirror
+from histories.lakes import LoggedRows, MirroredRows
+from histories.on_spark import Changelog, Mirror
+from histories.rows import keys_of
 from testkit.running import Pipeline
-from testkit.servers.mysql import MySQLServer
+from testkit.servers.mysql_family import SQLServer
 
-pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600)]
 
 
 @dataclass(frozen=True)
@@ -29,20 +34,25 @@ class PlayedOnSpark(Played):
 
     Attributes:
         session: what runs the pipeline, and reads its lake.
+        kind: the sink's type.
     """
 
     session: SparkSession
+    kind: str = "spark"
 
     @property
-    def lake(self) -> MirroredRows:
-        """What reads the mirrors."""
-        return Mirror(self.session, self.shop.folder, self.shop.name, self.shop.name)
+    def lake(self) -> MirroredRows | LoggedRows:
+        """What reads the tables."""
+        place = self.session, self.shop.folder, self.shop.name, self.shop.name
+        if self.shop.mode == "mirror":
+            return Mirror(*place)
+        return Changelog(*place, partial(keys_of, self.shop.server, self.shop.name))
 
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline."""
         made = super().pipeline
-        return replace(made, sink={**made.sink, "type": "spark"}, others={**made.others, "runner": "spark"})
+        return replace(made, sink={**made.sink, "type": self.kind}, others={**made.others, "runner": "spark"})
 
     def stopped(self) -> str:
         """Delivers what there is; what it says where it stops, or ""."""
@@ -53,27 +63,42 @@ class PlayedOnSpark(Played):
         return ""
 
 
-def _played(
-    session: SparkSession,
-    server: MySQLServer,
-    name: str,
-    folder: Path,
-    evolution: str,
-    capsys: pytest.CaptureFixture[str],
-    afterwards: ExitStack,
-) -> PlayedOnSpark:
-    shop = Shop(server, name, folder)
-    shop.make()
-    afterwards.callback(server.execute, f"DROP DATABASE {name}")
-    return PlayedOnSpark(shop, {"schema.evolution": evolution}, lambda: "".join(capsys.readouterr()), session)
+NewPlayed = Callable[..., PlayedOnSpark]
 
 
+@pytest.fixture
+def played(
+    session: SparkSession, unique_name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], afterwards: ExitStack
+) -> NewPlayed:
+    """Makes a pipeline of a server's new database, of a mode and options of `schema.evolution`."""
+
+    def make(
+        server: SQLServer,
+        evolution: EvolutionMode,
+        mode: str = "mirror",
+        kind: str = "spark",
+        **kinds: Collection[ChangeKind],
+    ) -> PlayedOnSpark:
+        shop = Shop(server, unique_name, tmp_path, mode)
+        shop.make()
+        afterwards.callback(server.execute, f"DROP DATABASE {unique_name}")
+        options = {f"schema.evolution.{name}": ",".join(sorted(chosen)) for name, chosen in kinds.items()}
+        printed = partial(_printed, capsys)
+        return PlayedOnSpark(shop, {"schema.evolution": evolution, **options}, printed, session, kind)
+
+    return make
+
+
+def _printed(capsys: pytest.CaptureFixture[str]) -> str:
+    return "".join(capsys.readouterr())
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("evolution", ["evolve", "exception"])
 def test_what_stops_is_resolved_as_the_message_says(
-    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str], afterwards: ExitStack, evolution: str,
-) -> None:  # fmt: skip
-    pipeline = _played(session, mysql_server, unique_name, tmp_path, evolution, capsys, afterwards)
+    played: NewPlayed, db_server: SQLServer, evolution: EvolutionMode
+) -> None:
+    pipeline = played(db_server, evolution)
     tables = {name + end for name, kind in KINDS.items() for end in ("", *kind.untold)}
     resolved = {("resnapshot", table) for table in tables & UNTOLD}
     if evolution == "exception":
@@ -82,16 +107,66 @@ def test_what_stops_is_resolved_as_the_message_says(
     assert pipeline.unequal() == set()
 
 
-def test_a_table_is_gone_before_it_can_be_read_anew(
-    session: SparkSession,
-    mysql_server: MySQLServer,
-    unique_name: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    afterwards: ExitStack,
+FOLLOWED_IN_PART = pytest.mark.unequal("what cannot be followed leaves rows as they were")
+
+
+@FOLLOWED_IN_PART
+@pytest.mark.parametrize("db_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.nightly)], indirect=True)
+@pytest.mark.parametrize("evolution", OUTCOMES)
+def test_nothing_stops_where_changes_are_tried_or_ignored(
+    played: NewPlayed, db_server: SQLServer, evolution: EvolutionMode
 ) -> None:
+    pipeline = played(db_server, evolution)
+    assert pipeline.play() == set()
+    assert pipeline.outcome(OUTCOMES[evolution].rows) == OUTCOMES[evolution]
+
+
+@FOLLOWED_IN_PART
+@pytest.mark.nightly
+@pytest.mark.parametrize(("evolution", "way"), [("evolve", "include"), ("exception", "exclude")])
+def test_kinds_that_are_left_out_leave_the_tables(
+    played: NewPlayed, db_server: SQLServer, evolution: EvolutionMode, way: str
+) -> None:
+    """Those that are chosen are followed, or asked for; the others are as where all are ignored."""
+    [half, _] = HALVES
+    pipeline = played(db_server, evolution, **{way: half})
+    commands, outcome = where_left_out(evolution, half if way == "include" else set(ChangeKind) - half)
+    assert pipeline.play() == commands
+    assert pipeline.outcome(outcome.rows) == outcome
+
+
+@pytest.mark.parametrize(
+    ("mode", "evolution"),
+    [
+        ("mirror", "evolve"),
+        pytest.param("mirror", "exception", marks=pytest.mark.nightly),
+        pytest.param("changelog", "evolve", marks=pytest.mark.nightly),
+    ],
+)
+def test_what_happens_to_partitions_is_followed_or_read_anew(
+    played: NewPlayed, db_server: SQLServer, mode: str, evolution: EvolutionMode
+) -> None:
+    pipeline = played(db_server, evolution, mode)
+    kinds, commands = of_partitions(db_server, evolution)
+    assert pipeline.play(kinds) == commands
+    assert pipeline.unequal() == set()
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("mirror", "spark"), ("changelog", "spark"), ("mirror", "delta")])
+def test_an_acceptance_holds_where_another_table_stops_its_batch(
+    played: NewPlayed, mysql_server: SQLServer, mode: str, kind: str
+) -> None:
+    """Each table is asked about once, though all that is accepted comes again with the batch."""
+    pipeline = played(mysql_server, "exception", mode, kind)
+    kinds = dict.fromkeys(("one", "two", "three"), KINDS["truncated"])
+    assert pipeline.play(kinds) == {("schema accept", table) for table in kinds}
+    assert pipeline.unequal() == set()
+
+
+@pytest.mark.nightly
+def test_a_table_is_gone_before_it_can_be_read_anew(played: NewPlayed, mysql_server: SQLServer) -> None:
     """The batch that stopped the pipeline comes again as it was, without the end of the table."""
-    pipeline = _played(session, mysql_server, unique_name, tmp_path, "evolve", capsys, afterwards)
+    pipeline = played(mysql_server, "evolve")
     kind = KINDS["partitioned"]
     pipeline.shop.run(kind.made("t") + "CREATE TABLE other (id INT PRIMARY KEY); INSERT INTO other VALUES (1)")
     assert not pipeline.stopped()
