@@ -1,4 +1,4 @@
-"""A Spark cluster: a standalone master and one worker, out of the jars that PySpark brings."""
+"""A Spark cluster: a standalone master and its workers, out of the jars that PySpark brings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import subprocess
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -25,15 +26,17 @@ _SECONDS = 5.0
 
 
 class SparkCluster(Server):
-    """A master with one worker, both on loopback; its executors are processes of their own.
+    """A master and its workers on loopback; the executors are processes of their own.
 
     Args:
-        cores: how many the worker offers.
+        cores: how many a worker offers.
+        others: further addresses of loopback, each with a worker of its own: to Spark, other hosts.
     """
 
-    def __init__(self, cores: int = 2) -> None:
+    def __init__(self, cores: int = 2, others: Sequence[str] = ()) -> None:
         super().__init__()
         self._cores = cores
+        self._others = others
 
     @property
     def url(self) -> str:
@@ -42,11 +45,14 @@ class SparkCluster(Server):
 
     def executors(self) -> list[psutil.Process]:
         """The executors that run now, of all applications."""
-        return descendants(self._worker.pid, "CoarseGrainedExecutorBackend")
+        return self._below_workers("CoarseGrainedExecutorBackend")
 
     def python_workers(self) -> list[psutil.Process]:
         """The executors' Python processes that run now: daemons, and what they have forked."""
-        return descendants(self._worker.pid, "pyspark.daemon")
+        return self._below_workers("pyspark.daemon")
+
+    def _below_workers(self, word: str) -> list[psutil.Process]:
+        return [found for worker in self._workers for found in descendants(worker.pid, word)]
 
     def install(self) -> None:
         """Fetch Java, which is all that PySpark does not bring."""
@@ -57,44 +63,43 @@ class SparkCluster(Server):
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         self._web = free_port()
-        master = self._start("master.Master", "--port", str(self.port), "--webui-port", str(self._web))
-        worker = (
-            "--cores",
-            str(self._cores),
-            "--memory",
-            _MEMORY,
-            "--work-dir",
-            str(self.datadir),
-            "--webui-port",
-            "0",
-        )
-        self._worker = self._start("worker.Worker", *worker, self.url)
+        ports = "--port", str(self.port), "--webui-port", str(self._web)
+        master = self._start("master.Master", self.host, *ports)
+        size = "--cores", str(self._cores), "--memory", _MEMORY
+        place = "--work-dir", str(self.datadir), "--webui-port", "0"
+        hosts = [self.host, *self._others]
+        self._workers = [self._start("worker.Worker", host, *size, *place, self.url) for host in hosts]
         return master
 
-    def _start(self, daemon: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def _start(self, daemon: str, host: str, *arguments: str) -> subprocess.Popen[bytes]:
         home = Path(pyspark.__file__).parent
         java = ensure_java().parents[1]
-        place = {"SPARK_HOME": str(home), "JAVA_HOME": str(java), "SPARK_LOCAL_IP": self.host}
-        options = {"SPARK_DAEMON_JAVA_OPTS": _JVM, "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY, "SPARK_PUBLIC_DNS": self.host}
+        place = {"SPARK_HOME": str(home), "JAVA_HOME": str(java), "SPARK_LOCAL_IP": host}
+        options = {"SPARK_DAEMON_JAVA_OPTS": _JVM, "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY, "SPARK_PUBLIC_DNS": host}
         program = str(home / "bin" / "spark-class")
-        command = [program, f"{_DEPLOY}.{daemon}", "--host", self.host, *arguments]
+        command = [program, f"{_DEPLOY}.{daemon}", "--host", host, *arguments]
         return process.spawn(command, self.errlog, env=place | options, cwd=self.datadir)
 
     def _answers(self) -> bool:
-        """Whether the worker has made itself known to the master."""
+        """Whether all workers have made themselves known to the master."""
         try:
             with urllib.request.urlopen(f"http://{self.host}:{self._web}/json/", timeout=_SECONDS) as answer:
-                return any(worker["state"] == "ALIVE" for worker in json.load(answer)["workers"])
+                alive = [worker for worker in json.load(answer)["workers"] if worker["state"] == "ALIVE"]
+                return len(alive) == len(self._workers)
         except (urllib.error.URLError, TimeoutError, ConnectionError, json.JSONDecodeError):
             return False
 
     def stop(self) -> None:
-        """End the worker, then the master."""
-        process.end(self._worker, grace=_SECONDS)
+        """End the workers, then the master."""
+        self._end_workers()
         super().stop()
 
     def close(self) -> None:
-        """End both and remove what they left."""
+        """End all and remove what they left."""
         if self.pid is not None:
-            process.end(self._worker, grace=_SECONDS)
+            self._end_workers()
         super().close()
+
+    def _end_workers(self) -> None:
+        for worker in self._workers:
+            process.end(worker, grace=_SECONDS)

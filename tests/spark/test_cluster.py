@@ -31,6 +31,8 @@ KILLS = 4
 """So many executors are killed, and so many of their Python workers."""
 LONGEST_WORK = 4.0
 """How many seconds pass at the most between a batch's plan and a kill."""
+OF_ONE_CORE = {"spark.executor.cores": "1", "spark.executor.memory": "640m"}
+"""Has Spark start two executors on two cores."""
 EXECUTOR_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
@@ -56,7 +58,7 @@ def test_a_mirror_equals_the_source(
     cluster: SparkCluster, session: SparkSession, mysql_server: MySQLServer, items: str, tmp_path: Path
 ) -> None:
     sink = {"type": "spark", "mode": "mirror", "path": str(tmp_path / "lake")}
-    pipeline = _pipeline(cluster, _source(mysql_server, items), tmp_path, sink)
+    pipeline = pipeline_on(cluster, _source(mysql_server, items), tmp_path, sink)
     for statement in ("SET @nothing = 1", "UPDATE {0} SET n = id % 7 WHERE id < 900", "DELETE FROM {0} WHERE n = 3"):
         mysql_server.execute(statement.format(f"{items}.items"))
         ended = pipeline.run("--once", seconds=SECONDS)
@@ -68,7 +70,7 @@ def test_one_writer_in_the_driver_takes_what_the_executors_read(
     cluster: SparkCluster, mysql_server: MySQLServer, items: str, tmp_path: Path
 ) -> None:
     sink = {"type": "file", "path": str(tmp_path / "out.jsonl")}
-    pipeline = _pipeline(cluster, _source(mysql_server, items), tmp_path, sink)
+    pipeline = pipeline_on(cluster, _source(mysql_server, items), tmp_path, sink)
     ended = pipeline.run("--once", seconds=SECONDS)
     assert ended.code == 0, ended.stderr
     assert sorted(event["key"]["id"] for event in pipeline.events()) == list(range(ROWS))
@@ -81,7 +83,7 @@ def test_executors_are_given_what_the_planner_has_read(
     """Where signals are taken: the rows of an incremental snapshot are in files of the driver's machine."""
     mysql_server.run_sql(f"USE {items}; {SIGNALS} GRANT INSERT, DELETE ON {items}.signals TO reader;")
     source = {**_source(mysql_server, items), "signal.data.collection": f"{items}.signals"}
-    pipeline = _pipeline(cluster, source, tmp_path, {"type": "file", "path": str(tmp_path / "out.jsonl")})
+    pipeline = pipeline_on(cluster, source, tmp_path, {"type": "file", "path": str(tmp_path / "out.jsonl")})
     assert pipeline.run("--once", seconds=SECONDS).code == 0
     asked = json.dumps({"data-collections": [f"{items}.items"]})
     mysql_server.execute(f"INSERT INTO {items}.signals VALUES ('s1', 'execute-snapshot', %s)", (asked,))
@@ -108,8 +110,7 @@ def test_tables_equal_the_source_though_executors_and_their_workers_are_killed(
     seed = random_seed()
     chance = random.Random(seed)
     sink = {"type": "spark", "mode": mode, "path": str(tmp_path / "lake")}
-    two = {"spark.executor.cores": "1", "spark.executor.memory": "640m"}
-    pipeline = _pipeline(cluster, shop_source(mysql_server, unique_name), tmp_path, sink, **two)
+    pipeline = pipeline_on(cluster, shop_source(mysql_server, unique_name), tmp_path, sink, **OF_ONE_CORE)
     kills = [cluster.python_workers, cluster.executors] * KILLS
     chance.shuffle(kills)
     journal = Journal()
@@ -132,16 +133,16 @@ def _kill_in_mid_batch(
     """Kills one of the processes; one that dies when its batch is over, or before any, does not count."""
     killed = False
     while not killed:
-        process.wait_until(lambda: _in_hand(process.pipeline) is not None, "a batch", SECONDS)
-        batch = _in_hand(process.pipeline)
+        process.wait_until(lambda: in_hand(process.pipeline) is not None, "a batch", SECONDS)
+        batch = in_hand(process.pipeline)
         time.sleep(chance.uniform(0, LONGEST_WORK))
         running = processes()
-        if running and _in_hand(process.pipeline) == batch:
+        if running and in_hand(process.pipeline) == batch:
             chance.choice(running).kill()
-            killed = _in_hand(process.pipeline) == batch
+            killed = in_hand(process.pipeline) == batch
 
 
-def _in_hand(pipeline: Pipeline) -> int | None:
+def in_hand(pipeline: Pipeline) -> int | None:
     """The number of the batch that is planned and not committed."""
     for checkpoint in (pipeline.state / "spark").glob("*"):
         planned, committed = planned_batch(checkpoint), committed_batch(checkpoint)
@@ -154,9 +155,10 @@ def _source(server: MySQLServer, items: str) -> dict[str, Any]:
     return source_of(server, items, include_schema_changes=False)
 
 
-def _pipeline(
-    cluster: SparkCluster, source: dict[str, Any], folder: Path, sink: dict[str, str], **others: str
+def pipeline_on(
+    cluster: SparkCluster, source: dict[str, Any], folder: Path, sink: dict[str, Any], **others: str
 ) -> Pipeline:
+    """A pipeline whose executors are the cluster's, with more of Spark's settings."""
     spark = {
         "master": cluster.url,
         "spark.driver.host": cluster.host,

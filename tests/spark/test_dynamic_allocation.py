@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from spark.event_logs import noted, noted_in
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_cluster import SparkCluster
@@ -42,7 +42,6 @@ def test_parallelism_is_read_anew_for_each_batch(
     rows = ",".join(f"({n}, 0, '')" for n in range(1, ROWS + 1))
     mysql_server.run_sql(f"INSERT INTO t VALUES {rows}", database=unique_name)
     create_reader(mysql_server)
-    (events := tmp_path / "events").mkdir()
     spark = {
         "master": cluster.url,
         "spark.driver.host": cluster.host,
@@ -56,10 +55,7 @@ def test_parallelism_is_read_anew_for_each_batch(
         "spark.executor.memory": "500m",
         "spark.executor.extraJavaOptions": JVM,
         "spark.driver.extraJavaOptions": JVM,
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.dir": events.as_uri(),
-        "spark.eventLog.rolling.enabled": "false",
-        "spark.eventLog.compress": "false",
+        **noted_in(events := tmp_path / "events"),
         "spark.sql.shuffle.partitions": "2",
         "spark.databricks.delta.snapshotPartitions": "2",
     }
@@ -86,6 +82,4 @@ def _committed(pipeline: Pipeline) -> int:
 
 def _tasks(events: Path) -> list[int]:
     """How many tasks each stage had, one after the other."""
-    [log] = events.iterdir()
-    told = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
-    return [one["Stage Info"]["Number of Tasks"] for one in told if one["Event"] == "SparkListenerStageSubmitted"]
+    return [stage["Stage Info"]["Number of Tasks"] for stage in noted(events, "StageSubmitted")]

