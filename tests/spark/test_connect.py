@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kafka.reading import read_topic
+from spark.connect_client import run
 from spark.own_rows import pipeline_file
-from spark.pages import examples_of
+from spark.pages import cells_of, examples_of
 from testkit.running import create_reader
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
-from testkit.servers.spark_connect import SparkConnect, connect_packages
+from testkit.servers.spark_connect import SparkConnect
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -40,17 +37,6 @@ def orders(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
     create_reader(mysql_server)
     yield unique_name
     mysql_server.run_sql(f"DROP DATABASE {unique_name}")
-
-
-def run(program: str, folder: Path) -> dict[str, Any]:
-    """What a client's program leaves in `told`."""
-    path = folder / "client.py"
-    path.write_text(f"import json\n\ntold = {{}}\n{program}\nprint(json.dumps(told, default=str))\n")
-    variables = {**os.environ, "PYTHONPATH": str(connect_packages())}
-    ended = subprocess.run([sys.executable, path], env=variables, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return found
 
 
 READ = """
@@ -130,3 +116,21 @@ def test_a_client_reads_and_writes_as_any_job_and_is_told_what_it_cannot(
     assert "mirror: rows of Spark Connect cannot be written into tables from here" in found["mirror"]
     assert "source.database.hostnam: unknown option; did you mean" in found["wrong"]
     assert "hidden" not in json.dumps(found)
+
+
+def test_a_notebook_reads_by_a_server(
+    server: SparkConnect, mysql_server: MySQLServer, orders: str, tmp_path: Path
+) -> None:
+    file = pipeline_file(mysql_server, orders, tmp_path)
+    told = {"/etc/cdc/shop.yaml": str(file), "shop.orders": f"{orders}.orders", "/data/lake": str(tmp_path / "lake")}
+    cells = cells_of("mirror.ipynb", told, driver=False)
+    remote = f"import os\nos.environ['SPARK_REMOTE'] = {server.url!r}"
+    asked = """
+told["session"] = type(spark).__module__
+told["rows"] = sorted([row.id, row.price, row._op] for row in rows.collect())
+told["columns"] = changes.columns
+"""
+    found = run("\n".join([remote, *cells, asked]), tmp_path)
+    assert found["session"] == "pyspark.sql.connect.session"
+    assert found["rows"] == [[1, 5, "r"], [2, 250, "r"]]
+    assert found["columns"] == ["id", "price", "_op", "_position", "_ts"]
