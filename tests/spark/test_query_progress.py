@@ -50,12 +50,12 @@ def batches(query: StreamingQuery) -> list[Batch]:
     found = [progress["sources"][0] for progress in query.recentProgress if progress["numInputRows"]]
     query.stop()
     offsets = ("startOffset", "endOffset", "latestOffset")
-    return [(*(json.loads(one[name] or "null") for name in offsets), one["numInputRows"]) for one in found]  # type: ignore[misc]
+    return [(*(json.loads(one[name] or "null") for name in offsets), one["numInputRows"]) for one in found]
 
 
 def chunks(offset: dict[str, Any] | None) -> int:
     """How many chunks of the snapshot lie before an offset within it."""
-    return ((offset or {}).get("cdckit_snapshot_cursor") or {"chunk": 0})["chunk"]
+    return int(((offset or {}).get("cdckit_snapshot_cursor") or {"chunk": 0})["chunk"])
 
 
 @pytest.mark.skipif(not LIMITED, reason="Spark asks for that from 4.2 on")
