@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import NonNegativeInt, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from cdckit import ConfigError, Dataset, FolderUrl, dataset_below
+from cdckit import ConfigError, Dataset, FolderUrl, NameList, dataset_below, split_names
 from cdckit.tables.destinations import folder_name, table_name
 from cdckit.tables.options import TableOptions, plain_path
+from cdckit_spark.placing import MOST_CLUSTERING, Placing
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+"""One name of several with dots between."""
+_MOST_PARTS = 2
+"""Delta knows tables by a catalog, a database and a name at the most."""
 
 
 def _beyond_tail(what: str, remedy: str) -> ConfigError:
@@ -42,6 +47,16 @@ class LakeConfig(TableOptions):
     tables_parallel: PositiveInt = 4
     """How many tables are written at the same time."""
 
+    cluster_by: NameList = ""
+    """The columns by which rows that are near each other are put into the same files, as a list or with commas, four at
+    the most, so that who looks for some of them reads few files: new tables have them as `CLUSTER BY`, which `OPTIMIZE`
+    goes by. A table is not clustered by columns that it lacks, or of which Delta keeps no bounds.
+    """
+    table: dict[str, str] = Field(default_factory=dict)
+    """Properties of new tables, by Delta's names: `table.delta.deletedFileRetentionDuration: interval 3 days`,
+    `table.delta.logRetentionDuration` … A table that is there gets those that it lacks.
+    """
+
     small_batch_rows: NonNegativeInt = 50_000
     """A Delta table that has at most so many rows in a batch is written by the driver itself, with delta-rs, where
     `path` is a folder of the driver's machine; more rows are Spark's to write, and with 0 all are.
@@ -59,6 +74,14 @@ class LakeConfig(TableOptions):
             raise ValueError("'mode: mirror' needs 'format: delta': parquet files cannot be changed in place")
         if self.format == "parquet" and self.path is None:
             raise ValueError("'format: parquet' needs 'path'")
+        if self.format == "parquet" and self.placing.asks:
+            raise ValueError("'cluster.by' and 'table.*' need 'format: delta': they are what Delta tables have")
+        if len(self.placing.cluster_by) > MOST_CLUSTERING:
+            raise ValueError(f"'cluster.by': Delta clusters a table by {MOST_CLUSTERING} columns at the most")
+        if self.database is not None and not 1 <= len(self.database_parts) <= _MOST_PARTS:
+            raise ValueError(
+                "'database' is DATABASE or CATALOG.DATABASE; a name with dots in it stands between backticks"
+            )
         if self.format == "parquet" and self.infers_columns:
             raise ValueError(
                 "'document.columns: inferred' needs 'format: delta', which keeps the columns with the table"
@@ -85,13 +108,29 @@ class LakeConfig(TableOptions):
             raise _beyond_tail("tables elsewhere", "name a folder of this machine in 'sink.path'")
         if self.infers_columns:
             raise _beyond_tail("'sink.document.columns: inferred'", "declare the columns, or leave the option away")
-        shared = {*TableOptions.model_fields, "commit_interval_ms", "tables_parallel"}
+        if self.placing.cluster_by:
+            raise _beyond_tail("tables with 'sink.cluster.by', which delta-rs does not write", "take that away")
+        shared = {*TableOptions.model_fields, "commit_interval_ms", "tables_parallel", "table"}
         given = {name.replace("_", "."): getattr(self, name) for name in shared & self.model_fields_set}
         return {"type": "delta", **given, "path": self.place}
 
     def identity(self) -> dict[str, str | list[str]]:
         """A path is the same as its `file:` URL."""
         return super().identity() | ({} if self.place is None else {"path": self.place})
+
+    @property
+    def database_parts(self) -> list[str]:
+        """The names in `database`, without backticks; none where it is no such name."""
+        text = self.database or ""
+        found = list(_PART.finditer(text))
+        if ".".join(part[0] for part in found) != text:
+            return []
+        return [part[2] or part[1].replace("``", "`") for part in found]
+
+    @property
+    def placing(self) -> Placing:
+        """How tables are made, and their rows put into files."""
+        return Placing(split_names(self.cluster_by), self.table)
 
     @property
     def place(self) -> str | None:

@@ -14,6 +14,7 @@ from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit.tables.segments import Emptied, Scope, Segment
 from cdckit.tables.target import BatchId, Columns, quoted
 from cdckit_spark.key_changes import with_old_rows
+from cdckit_spark.key_range import key_range
 from cdckit_spark.refusals import Rule, refused_changes
 from cdckit_spark.rows import TableRows
 from cdckit_spark.targets import DeltaTarget
@@ -79,7 +80,9 @@ class Mirror:
         elif not rows.headings:
             self._delete(emptied)
         elif key:
-            self._merge(self._latest(changes, key, unavailable), key, unavailable, segment, emptied)
+            # Where rows that the batch does not name are removed, all files have to be looked at.
+            within = None if emptied else key_range(rows, key, self._types, self._fitting, "t.")
+            self._merge(self._latest(changes, key, unavailable), key, unavailable, segment, emptied, within)
         elif emptied:
             raise SinkError(
                 f"table {self.target}: rows of one source table were removed, and its rows have no key",
@@ -140,10 +143,13 @@ class Mirror:
         unavailable: Sequence[str],
         segment: Segment,
         emptied: Emptied,
+        within: Column | None,
     ) -> None:
         """Puts the newest row of each key, removes the deleted ones."""
         # `<=>`, as a column of a key may hold null where a user or a transform has chosen it.
-        same = " and ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in key)
+        same = f.expr(" and ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in key))
+        if within is not None:
+            same = same & within
         values: dict[str, str | Column] = {quoted(name): f"s.{quoted(name)}" for name in self.columns}
         changed = {**values}
         for name in unavailable:

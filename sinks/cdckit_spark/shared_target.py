@@ -73,7 +73,7 @@ class SharedTarget(DeltaTarget):
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments."""
         found = self._seen()
-        if found is None or needs_mapping(columns):
+        if found is None or needs_mapping(columns) or self._placing.asks:  # which Spark checks, with what it needs
             self._current = False
             super().create(columns, notes, comments)
         else:

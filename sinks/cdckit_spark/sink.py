@@ -31,6 +31,7 @@ from cdckit.tables.sink import RowEncoder, SparkTableSink
 from cdckit.tables.sources import Sources, origin
 from cdckit.tables.target import BatchId, Target
 from cdckit.tables.workers import Workers
+from cdckit_spark.catalogs import check_catalog
 from cdckit_spark.checks import check_place
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.driver import PACKED_BYTES, DriverWriter, driver_writer
@@ -76,6 +77,7 @@ class LakeSink(SparkTableSink):
         self._sources: dict[str, Sources] = {}
         self._told: dict[str, ToldComments] = {}
         self._begun: set[str] = set()
+        self._complete: set[str] = set()
         self._driver: DriverWriter | None = None
         self._pool: ThreadPoolExecutor | None = None
 
@@ -95,8 +97,10 @@ class LakeSink(SparkTableSink):
         """Notes the session; tables are looked at when their first rows come.
 
         Raises:
-            ConfigError: a mirror is wanted of a source whose updates do not carry whole rows.
+            ConfigError: a mirror is wanted of a source whose updates do not carry whole rows; or the session has no
+                such catalog.
         """
+        check_catalog(session, self.config)
         if self.config.mode == "mirror" and context.partial_updates is not None:
             raise ConfigError(
                 "sink.mode: 'mirror' needs whole rows, and the source sends only what an update has changed; "
@@ -183,6 +187,7 @@ class LakeSink(SparkTableSink):
         try:
             if isinstance(table.target, SharedTarget):
                 table.target.look_again()
+            self._see_complete(topic, table.target)
             if self.mirrors and self._context.marks:
                 self._require_begun(topic, table, rows)
             awaited = table.awaits(asked.read_again) - begun
@@ -218,6 +223,12 @@ class LakeSink(SparkTableSink):
     def _finding(self, table: Evolution[SparkTarget], search: Search) -> AbstractContextManager[None]:
         """Has rows looked for that the table refuses, where somebody wants to know."""
         return finding_rows(table.target, search) if self._context.finds_refused else nullcontext()
+
+    def _see_complete(self, topic: str, target: SparkTarget) -> None:
+        """Makes sure, once a start, that a table which is there has what the user wants of it."""
+        if topic not in self._complete and isinstance(target, DeltaTarget):
+            target.complete()
+            self._complete.add(topic)
 
     def _require_begun(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> None:
         """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""

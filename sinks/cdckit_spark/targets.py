@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from cdckit.tables.destinations import folder_name, table_name
 from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Target, literal, quoted
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.placing import clustered_by, creation, with_properties
 
 _OWNER = "_cdckit_topic"
 """The file that says which topic a folder of parquet files is for; Spark passes over names that begin so."""
@@ -39,6 +40,7 @@ class DeltaTarget(SparkTarget):
         self.topic = topic
         self.path = None if config.path is None else _folder(config.path, topic)
         self.name = None if config.database is None else f"{config.database}.{quoted(table_name(topic))}"
+        self._placing = config.placing
 
     def __str__(self) -> str:
         return self.path or self.name or ""
@@ -75,19 +77,23 @@ class DeltaTarget(SparkTarget):
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments, all in one commit."""
         self._remove_unfinished()
-        builder = DeltaTable.createIfNotExists(self.session)
-        builder = builder.location(self.path) if self.path else builder.tableName(self.name or "")
-        for name, kind in columns.items():
-            builder = builder.addColumn(name, kind, comment=comments.get(name))
-        if "" in comments:
-            builder = builder.comment(comments[""])
-        properties = features_of(columns) | {
-            f"cdckit.{name}": text for name, text in {TOPIC: self.topic, **notes}.items()
-        }
-        for key, value in properties.items():
-            builder = builder.property(key, value)
-        builder.execute()
+        ours = {f"cdckit.{name}": text for name, text in {TOPIC: self.topic, **notes}.items()}
+        properties = {**self._placing.properties, **features_of(columns), **ours}
+        clustering = self._placing.clustering(self, columns)
+        self.session.sql(creation(self._identifier, columns, comments, clustering, properties))
         self.check_made(notes)
+
+    def complete(self) -> None:
+        """Gives the table, where it is there, the properties that the user wants and it lacks."""
+        if not self._placing.properties or not self.exists():
+            return
+        (detail,) = self.table().detail().collect()
+        # These are asked for as if they were properties, and stand elsewhere then.
+        protocol = {f"delta.feature.{name}": "supported" for name in detail.tableFeatures}
+        protocol["delta.minReaderVersion"] = str(detail.minReaderVersion)
+        protocol["delta.minWriterVersion"] = str(detail.minWriterVersion)
+        if lacking := self._placing.lacking(self, {**protocol, **detail.properties}):
+            self._set_properties(lacking)
 
     def _remove_unfinished(self) -> None:
         """A process killed while it made the table leaves a log without a commit: to Delta, a broken table."""
@@ -117,12 +123,27 @@ class DeltaTarget(SparkTarget):
     def drop_column(self, name: str) -> None:
         """Takes a column away, by Delta's column mapping: no file is written anew."""
         self._map_columns()
+        clustering, _ = self._clustered()
+        if name in clustering:  # Delta does not drop a column that it clusters by
+            left = self.columns()
+            del left[name]
+            self._cluster([each for each in clustering if each != name], left)
         self.session.sql(f"ALTER TABLE {self._identifier} DROP COLUMN {quoted(name)}")
 
     def rename_column(self, old: str, new: str) -> None:
         """Gives a column another name, by Delta's column mapping: no file is written anew."""
         self._map_columns()
         self.session.sql(f"ALTER TABLE {self._identifier} RENAME COLUMN {quoted(old)} TO {quoted(new)}")
+
+    def _clustered(self) -> tuple[list[str], list[str]]:
+        """The columns that the table is clustered by, and those that it is partitioned by."""
+        (detail,) = self.table().detail().select("clusteringColumns", "partitionColumns").collect()
+        return [_unquoted(name) for name in detail.clusteringColumns], list(detail.partitionColumns)
+
+    def _cluster(self, before: Iterable[str], columns: Columns) -> None:
+        """Has the table clustered as the user wants, or else by what is left of the columns of before."""
+        wanted = self._placing.clustering(self, columns) or [name for name in before if name in columns]
+        self.session.sql(clustered_by(self._identifier, wanted))
 
     def _map_columns(self) -> None:
         if self._properties().get("delta.columnMapping.mode") != "name":
@@ -163,7 +184,10 @@ class DeltaTarget(SparkTarget):
         """Puts rows, and perhaps their columns, in the place of all others, in one commit."""
         if columns and (features := features_of(_types_of(rows.schema))):
             self._set_properties(features)
+        clustering, partitions = self._clustered()
         self._write(rows, "overwrite", batch, columns=columns)
+        if clustering or (self._placing.cluster_by and not partitions):
+            self._cluster(clustering, _types_of(rows.schema))  # which Delta has let go of with the rows
 
     def _write(self, rows: DataFrame, mode: str, batch: BatchId, *, columns: bool = False) -> None:
         writer = rows.write.format("delta").mode(mode).option("overwriteSchema", str(columns).lower())
@@ -184,8 +208,7 @@ class DeltaTarget(SparkTarget):
         return f"delta.{quoted(self.path)}" if self.path else f"{self.name}"
 
     def _set_properties(self, properties: Mapping[str, str]) -> None:
-        given = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
-        self.session.sql(f"ALTER TABLE {self._identifier} SET TBLPROPERTIES ({given})")
+        self.session.sql(with_properties(self._identifier, properties))
 
 
 class ParquetTarget(SparkTarget):
@@ -278,11 +301,17 @@ def hadoop_path(session: SparkSession, path: str) -> tuple[Any, Any]:
 
 def _transaction(session: SparkSession, batch: BatchId) -> SparkSession:
     """A session whose next merge is the batch's, so that tables written in parallel do not share the setting."""
-    # Delta reads the setting from the session at the commit, and other tables commit at the same time.
-    own = session.newSession()
+    # Delta reads the setting from the session at the commit, and other tables commit at the same time. A clone has what
+    # was set while the session ran, which a new one lacks: catalogs, and how stores are reached.
+    own = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
     own.conf.set("spark.databricks.delta.write.txnAppId", batch.application)
     own.conf.set("spark.databricks.delta.write.txnVersion", str(batch.number))
     return own
+
+
+def _unquoted(name: str) -> str:
+    """A column's name as the table's details have it."""
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def needs_mapping(columns: Iterable[str]) -> bool:

@@ -131,5 +131,5 @@ def quoted(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A text as a literal in Spark's SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A text as a literal in Spark's SQL, which would put what `${…}` stands for in its place."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{") + "'"

@@ -1,0 +1,144 @@
+"""Tables that are named by their catalog, their database and their topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdckit import MarkKind
+from cdckit.engine.runners.spark import SparkRunner
+from cdckit.errors import ConfigError, SinkError
+from cdckit.tables.context import TableContext
+from cdckit.tables.marks import Mark
+from cdckit.tables.target import BatchId
+from cdckit_spark.config import LakeConfig
+from cdckit_spark.sink import LakeSink
+from cdckit_spark.targets import _transaction as transaction
+from spark.script import CUSTOMERS, Script
+from spark.test_two_writers import Writers
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+OWN = "spark_catalog"
+WITH_CITY = [*CUSTOMERS, ["city", "?string"]]
+
+
+@pytest.fixture
+def database(session: SparkSession, unique_name: str) -> Iterator[str]:
+    """A database in Spark's own catalog, dropped after the test."""
+    session.sql(f"CREATE DATABASE {unique_name}")
+    yield unique_name
+    session.sql(f"DROP DATABASE {unique_name} CASCADE")
+
+
+@pytest.fixture
+def second(session: SparkSession, unique_name: str) -> Iterator[str]:
+    """A catalog of another name, whose tables Delta keeps; its databases are those of Spark's own."""
+    name, setting = f"c{unique_name}", f"spark.sql.catalog.c{unique_name}"
+    session.conf.set(setting, "org.apache.spark.sql.delta.catalog.AbstractDeltaCatalog")
+    manager = session._jsparkSession.sessionState().catalogManager()
+    manager.catalog(name).setDelegateCatalog(manager.v2SessionCatalog())
+    yield name
+    session.conf.unset(setting)
+
+
+def content(session: SparkSession, table: str, *columns: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in session.table(table).select(*columns).collect())
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_a_pipeline_keeps_tables_by_three_names(
+    session: SparkSession, script: Script, tmp_path: Path, database: str, mode: str
+) -> None:
+    """Made, merged into, with a column that is added and one that goes, and emptied."""
+
+    def run() -> None:
+        options: dict[str, Any] = {
+            "mode": mode,
+            "database": f"{OWN}.{database}",
+            "table.delta.logRetentionDuration": "interval 9 days",
+        }
+        SparkRunner(script.pipeline(tmp_path / "state", "spark", marks=True, **options)).run(once=True)
+
+    table = f"{OWN}.{database}.script_shop_customers"
+    script.change("c", {"id": 1, "name": "one"})
+    script.change("c", {"id": 2, "name": "two"})
+    run()
+    script.change("u", {"id": 1, "name": "new", "city": "Rome"}, {"id": 1, "name": "one"}, columns=WITH_CITY)
+    script.change("d", None, {"id": 2, "name": "two", "city": None}, columns=WITH_CITY)
+    run()
+    found = content(session, table, "id", "name", "city")
+    if mode == "mirror":
+        assert found == [(1, "new", "Rome")]
+    else:
+        assert len(found) == 4
+        assert (1, "new", "Rome") in found
+    [detail] = session.sql(f"DESCRIBE DETAIL {table}").collect()
+    assert detail.properties["cdckit.topic"] == "script.shop.customers"
+    assert detail.properties["delta.logRetentionDuration"] == "interval 9 days"
+
+
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+def test_another_catalogs_tables(session: SparkSession, tmp_path: Path, database: str, second: str, mode: Any) -> None:
+    """Its class is Delta's own, as catalogs with Delta tables bring it."""
+    writers = Writers(session, tmp_path, mode)
+    given = {"database": f"{second}.{database}", "mode": mode, "cluster.by": "id"}
+    sink = LakeSink(LakeConfig.load(given, "sink")[0])
+    sink.open(session, TableContext("p", "g", marks=mode == "mirror"))
+    sink.write(writers.frame([("c", 1, "a", "0001"), ("c", 2, "b", "0002")]), 0)
+    rows = writers.frame([("u", 1, "c", "0003"), ("d", 2, "b", "0004")])
+    for _ in range(2):
+        sink.write(rows, 1)
+    table = f"{second}.{database}.t"
+    assert content(session, table, "id", "name") == (
+        [(1, "c")] if mode == "mirror" else [(1, "a"), (1, "c"), (2, "b"), (2, "b")]
+    )
+    if mode == "mirror":
+        sink.write(writers.frame_of([Mark(MarkKind.TRUNCATE, "0005", "d.a", "d.a").packet("t")]), 2)
+        assert content(session, table, "id") == []
+    [detail] = session.sql(f"DESCRIBE DETAIL {OWN}.{database}.t").collect()
+    assert (detail.clusteringColumns, detail.properties["cdckit.topic"]) == (["id"], "t")
+
+
+def test_a_merge_knows_the_catalogs_that_were_set_while_the_session_ran(session: SparkSession, second: str) -> None:
+    own = transaction(session, BatchId("p/g", 7))
+    assert own.conf.get(f"spark.sql.catalog.{second}") == session.conf.get(f"spark.sql.catalog.{second}")
+    assert own.conf.get("spark.databricks.delta.write.txnVersion") == "7"
+    assert session.conf.get("spark.databricks.delta.write.txnVersion", None) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (None, r"Spark has no catalog 'lake': name its class by 'spark\.sql\.catalog\.lake'"),
+        ("org.apache.spark.sql.delta.catalog.DeltaCatalog", r"'lake' is DeltaCatalog, .* name that one"),
+    ],
+)
+def test_catalogs_that_hold_no_tables_are_refused(session: SparkSession, kind: str | None, said: str) -> None:
+    if kind is not None:
+        session.conf.set("spark.sql.catalog.lake", kind)
+    try:
+        with pytest.raises(ConfigError, match=said):
+            LakeSink(LakeConfig(database="lake.shop")).open(session, TableContext("p", "g"))
+    finally:
+        session.conf.unset("spark.sql.catalog.lake")
+
+
+def test_a_catalog_without_delta_tables_says_so(session: SparkSession, tmp_path: Path, unique_name: str) -> None:
+    """That of another database, by JDBC."""
+    setting = f"spark.sql.catalog.{unique_name}"
+    session.conf.set(setting, "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
+    session.conf.set(f"{setting}.url", f"jdbc:derby:memory:{unique_name};create=true")
+    session.conf.set(f"{setting}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
+    sink = LakeSink(LakeConfig(database=f"{unique_name}.SHOP"))
+    sink.open(session, TableContext("p", "g"))
+    try:
+        with pytest.raises(SinkError, match=r"USING|provider|delta"):
+            sink.write(Writers(session, tmp_path, "changelog").frame([("c", 1, "a", "0001")]), 0)
+    finally:
+        for name in ("", ".url", ".driver"):
+            session.conf.unset(setting + name)
