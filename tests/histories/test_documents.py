@@ -28,7 +28,7 @@ from histories.playing import DivergedError
 from histories.steps import CHECK, Step
 from testkit.servers.mongodb import MongoReplicaSet
 
-SMALL = {"file": 51, "kafka": 52, "delta": 57, "delta-changelog": 60}
+SMALL = {"file": 51, "kafka": 52, "delta": 63, "delta-changelog": 60}
 """The seeds of `make test`: between them primaries go in every way, at every moment."""
 LONG = {
     "file": range(81, 91),
@@ -38,7 +38,6 @@ LONG = {
     "mirror": range(121, 141),
     "changelog": range(141, 151),
 }
-
 
 REPLACED = pytest.mark.unequal("a change that replaces a document may show its `_id` behind other fields", always=False)
 """Collections have it first: `cdc diff` takes the order of fields for a part of a document."""
