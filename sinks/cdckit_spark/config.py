@@ -121,11 +121,13 @@ class LakeConfig(TableOptions):
     @property
     def database_parts(self) -> list[str]:
         """The names in `database`, without backticks; none where it is no such name."""
-        text = self.database or ""
-        found = list(_PART.finditer(text))
-        if ".".join(part[0] for part in found) != text:
-            return []
-        return [part[2] or part[1].replace("``", "`") for part in found]
+        text, parts, at = self.database or "", list[str](), 0
+        while found := _PART.match(text, at):
+            parts.append(found[2] or found[1].replace("``", "`"))
+            at = found.end() + 1
+            if text[found.end() : at] != ".":
+                return parts if found.end() == len(text) else []
+        return []
 
     @property
     def placing(self) -> Placing:
