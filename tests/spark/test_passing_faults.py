@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.tables.passing import passes
+from cdckit.tables.target import Columns
 from cdckit_spark.rows import TableRows
 from spark.script import Script
 
@@ -45,9 +46,11 @@ class OptimizeBeside:
         self._thread = threading.Thread(target=self._optimize)
         self.rewritten = 0
 
-    def held(self, rows: TableRows, *arguments: Any) -> DataFrame:
+    def held(self, rows: TableRows, columns: Columns, *others: Any) -> DataFrame:
         """What stands for `TableRows.typed`."""
-        begun, go, found = str(self._begun), str(self._go), self._typed(rows, *arguments)
+        begun, go, found = str(self._begun), str(self._go), self._typed(rows, columns, *others)
+        if len(columns) == 1:
+            return found  # the range of the keys, which is known before the merge begins
 
         def hold(batches: Iterator[Any]) -> Iterator[Any]:
             Path(begun).touch()
