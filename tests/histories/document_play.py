@@ -22,12 +22,12 @@ from histories.elections import (
     as_soon_as,
     before_batch,
     election,
-    is_planned,
     is_waited_for,
 )
 from histories.playing import DivergedError
 from histories.steps import CHECK, Step
 from mongodb.snapshot_batches import KINDS
+from spark.checkpoints import in_hand
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 
@@ -118,7 +118,7 @@ class DocumentPlay:
         if moment == WAITED:
             return as_soon_as(lambda: is_waited_for(made.old, self._database), made.happen)
         if self._sink.others["runner"] == "spark":
-            return as_soon_as(lambda: is_planned(self._pipeline.state), made.happen)
+            return as_soon_as(lambda: in_hand(self._pipeline.state) is not None, made.happen)
         return before_batch(0 if moment == PLANNED else step.facts["batches"], made.happen)
 
     def _alone(self, client: Client, step: Step) -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -167,12 +166,3 @@ def is_waited_for(node: MongoNode, database: str) -> bool:
     with suppress(PyMongoError), node.client() as client:
         return bool(list(client.admin.aggregate([{"$currentOp": {"allUsers": True}}, {"$match": waits}])))
     return False
-
-
-def is_planned(state: Path) -> bool:
-    """Whether Spark has planned a batch that it has not committed yet."""
-    return any(_newest(log) > _newest(log.parent / "commits") for log in (state / "spark").rglob("offsets"))
-
-
-def _newest(log: Path) -> int:
-    return max((int(path.name) for path in log.glob("*") if path.name.isdecimal()), default=-1)

@@ -18,11 +18,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
-from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
 from cdckit.errors import CdcError, StateError
 from cdckit.tables.passing import passes
 from histories.lakes import Folders, IcebergTables, Keys, LoggedRows, MirroredRows, Tables
 from histories.switches import MAINTENANCE, VACUUM
+from spark.checkpoints import in_hand
 from testkit.background import repeated
 from testkit.descendants import descendants, halted
 from testkit.running import Pipeline, Running
@@ -157,22 +157,13 @@ def _halted_in_batch(running: Running) -> Iterator[list[psutil.Process]]:
     """The processes of a run, which stand still meanwhile, in the middle of a batch; none where it has ended before."""
     until = time.monotonic() + _LONGEST_START
     while running.process.poll() is None and time.monotonic() < until:
-        if _in_batch(running.pipeline.state):
+        if in_hand(running.pipeline.state) is not None:
             with halted(running.process.pid) as processes:
-                if _in_batch(running.pipeline.state):  # still: until they stood, it went on
+                if in_hand(running.pipeline.state) is not None:  # still: until they stood, it went on
                     yield processes
                     return
         time.sleep(_LOOKS)
     yield []
-
-
-def _in_batch(state: Path) -> bool:
-    """Whether Spark has planned a batch that it has not noted as done."""
-    for checkpoint in (state / "spark").glob("*"):
-        planned, committed = planned_batch(checkpoint), committed_batch(checkpoint)
-        if planned is not None and (committed is None or planned > committed.number):
-            return True
-    return False
 
 
 def _lives(process: psutil.Process) -> bool:

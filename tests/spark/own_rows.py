@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,17 @@ from cdckit.spark import CdckitDataSource
 from testkit.servers.mysql import MySQLServer
 
 Row = dict[str, Any]
+
+
+@contextmanager
+def with_orders(server: MySQLServer, name: str, price: str, rows: str) -> Iterator[str]:
+    """A database with a table `orders`, dropped at the end; prices are of the type that is given."""
+    server.run_sql(
+        f"CREATE DATABASE {name}; CREATE TABLE {name}.orders (id INT PRIMARY KEY, price {price});"
+        f"INSERT INTO {name}.orders VALUES {rows}"
+    )
+    yield name
+    server.run_sql(f"DROP DATABASE {name}")
 
 
 def source_options(server: MySQLServer, shop: str, server_id: int) -> dict[str, str]:

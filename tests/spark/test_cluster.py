@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
 from mysql.signalling import SIGNALS
+from spark.checkpoints import in_hand
 from spark.lake import at_source, mirrored
 from spark.shop import assert_equal, random_seed, shop_source
 from testkit.journal import Journal
@@ -113,42 +114,50 @@ def test_tables_equal_the_source_though_executors_and_their_workers_are_killed(
     pipeline = pipeline_on(cluster, shop_source(mysql_server, unique_name), tmp_path, sink, **OF_ONE_CORE)
     kills = [cluster.python_workers, cluster.executors] * KILLS
     chance.shuffle(kills)
-    journal = Journal()
-    with (
-        ShopWriter(mysql_server, unique_name, journal, seed, accounts=5000, pause=0.05),
-        BulkWriter(mysql_server, unique_name, journal, seed, rows=500),
-        pipeline.running() as process,
-    ):
-        for processes in kills:
-            _kill_in_mid_batch(process, processes, chance)
-        process.stop()
-    ended = pipeline.run("--once", seconds=SECONDS)
-    assert ended.code == 0, ended.stderr
+    disturb = [partial(_kill_in_mid_batch, processes, chance) for processes in kills]
+    run_disturbed(pipeline, mysql_server, unique_name, seed, disturb)
     assert_equal(session, mysql_server, unique_name, tmp_path, mode)
 
 
+def run_disturbed(
+    pipeline: Pipeline, server: MySQLServer, name: str, seed: int, disturbances: Iterable[Callable[[Running], None]]
+) -> None:
+    """Runs a pipeline while its database is written to and things happen to it, then once more, to the log's end."""
+    journal = Journal()
+    with (
+        ShopWriter(server, name, journal, seed, accounts=5000, pause=0.05),
+        BulkWriter(server, name, journal, seed, rows=500),
+        pipeline.running() as process,
+    ):
+        for disturb in disturbances:
+            disturb(process)
+        process.stop()
+    ended = pipeline.run("--once", seconds=SECONDS)
+    assert ended.code == 0, ended.stderr
+
+
+def chosen_in_mid_batch(
+    process: Running, processes: Callable[[], Sequence[psutil.Process]], chance: random.Random, longest: float
+) -> tuple[psutil.Process, int]:
+    """One of the processes, up to so many seconds after a batch was planned that is still in hand, and the batch."""
+    while True:
+        process.wait_until(lambda: in_hand(process.pipeline.state) is not None, "a batch", SECONDS)
+        batch = in_hand(process.pipeline.state)
+        time.sleep(chance.uniform(0, longest))
+        running = processes()
+        if batch is not None and running and in_hand(process.pipeline.state) == batch:
+            return chance.choice(running), batch
+
+
 def _kill_in_mid_batch(
-    process: Running, processes: Callable[[], Sequence[psutil.Process]], chance: random.Random
+    processes: Callable[[], Sequence[psutil.Process]], chance: random.Random, process: Running
 ) -> None:
     """Kills one of the processes; one that dies when its batch is over, or before any, does not count."""
     killed = False
     while not killed:
-        process.wait_until(lambda: in_hand(process.pipeline) is not None, "a batch", SECONDS)
-        batch = in_hand(process.pipeline)
-        time.sleep(chance.uniform(0, LONGEST_WORK))
-        running = processes()
-        if running and in_hand(process.pipeline) == batch:
-            chance.choice(running).kill()
-            killed = in_hand(process.pipeline) == batch
-
-
-def in_hand(pipeline: Pipeline) -> int | None:
-    """The number of the batch that is planned and not committed."""
-    for checkpoint in (pipeline.state / "spark").glob("*"):
-        planned, committed = planned_batch(checkpoint), committed_batch(checkpoint)
-        if planned is not None and (committed is None or committed.number < planned):
-            return planned
-    return None
+        one, batch = chosen_in_mid_batch(process, processes, chance, LONGEST_WORK)
+        one.kill()
+        killed = in_hand(process.pipeline.state) == batch
 
 
 def _source(server: MySQLServer, items: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from kafka.reading import read_topic
 from spark.connect_client import run
-from spark.own_rows import pipeline_file
+from spark.own_rows import pipeline_file, with_orders
 from spark.pages import cells_of, examples_of
 from testkit.running import create_reader
 from testkit.servers.kafka import KafkaBroker
@@ -30,13 +30,9 @@ def server() -> Iterator[SparkConnect]:
 @pytest.fixture
 def orders(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
     """A database with a table of two orders."""
-    mysql_server.run_sql(
-        f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.orders (id INT PRIMARY KEY, price INT);"
-        f"INSERT INTO {unique_name}.orders VALUES (1, 5), (2, 250)"
-    )
-    create_reader(mysql_server)
-    yield unique_name
-    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
+    with with_orders(mysql_server, unique_name, "INT", "(1, 5), (2, 250)") as name:
+        create_reader(mysql_server)
+        yield name
 
 
 READ = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark.own_rows import pipeline_file
+from spark.own_rows import pipeline_file, with_orders
 from spark.pages import cells_of, notebook
 from testkit.servers.mysql import MySQLServer
 
@@ -22,12 +22,8 @@ NAME = "mirror.ipynb"
 @pytest.fixture
 def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
     """A database with a table of two orders."""
-    mysql_server.run_sql(
-        f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.orders (id INT PRIMARY KEY, price DECIMAL(8,2));"
-        f"INSERT INTO {unique_name}.orders VALUES (1, 1.50), (2, 250)"
-    )
-    yield unique_name
-    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
+    with with_orders(mysql_server, unique_name, "DECIMAL(8,2)", "(1, 1.50), (2, 250)") as name:
+        yield name
 
 
 def test_a_notebook_is_kept_without_what_it_has_shown() -> None:

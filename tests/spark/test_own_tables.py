@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.errors import ConfigError
 from cdckit.spark import CdckitDataSource
 from cdckit_spark.jobs import changelog, mirror
-from spark.own_rows import moment, own_options, pipeline_file
+from spark.own_rows import moment, own_options, pipeline_file, with_orders
 from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -28,12 +28,8 @@ Names = dict[str, Any]
 @pytest.fixture
 def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
     """A database with a table of two orders."""
-    mysql_server.run_sql(
-        f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.orders (id INT PRIMARY KEY, price DECIMAL(8,2));"
-        f"INSERT INTO {unique_name}.orders VALUES (1, 1.50), (2, 250)"
-    )
-    yield unique_name
-    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
+    with with_orders(mysql_server, unique_name, "DECIMAL(8,2)", "(1, 1.50), (2, 250)") as name:
+        yield name
 
 
 def rows_of(session: SparkSession, place: Path) -> list[tuple[Any, ...]]:

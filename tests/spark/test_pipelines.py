@@ -12,7 +12,7 @@ import pytest
 from cdckit.engine.spark.delta import delta_settings
 from cdckit.engine.spark.stream_reader import LIMITED
 from spark.connect_client import run
-from spark.own_rows import pipeline_file
+from spark.own_rows import pipeline_file, with_orders
 from spark.pages import examples_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_connect import SparkConnect, row_level_catalog
@@ -34,12 +34,8 @@ def server() -> Iterator[SparkConnect]:
 @pytest.fixture
 def shop(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
     """A database with a table of three orders."""
-    mysql_server.run_sql(
-        f"CREATE DATABASE {unique_name}; CREATE TABLE {unique_name}.orders (id INT PRIMARY KEY, price INT);"
-        f"INSERT INTO {unique_name}.orders VALUES (1, 5), (2, 250), (3, 3)"
-    )
-    yield unique_name
-    mysql_server.run_sql(f"DROP DATABASE {unique_name}")
+    with with_orders(mysql_server, unique_name, "INT", "(1, 5), (2, 250), (3, 3)") as name:
+        yield name
 
 
 CHANGES = """

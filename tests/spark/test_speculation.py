@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,13 @@ from pyspark.sql import SparkSession
 
 from spark.event_logs import noted, noted_in
 from spark.shop import assert_equal, random_seed, shop_source
-from spark.test_cluster import OF_ONE_CORE, in_hand, pipeline_on
-from testkit.journal import Journal
+from spark.test_cluster import OF_ONE_CORE, chosen_in_mid_batch, pipeline_on, run_disturbed
 from testkit.running import Running
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_cluster import SparkCluster
-from testkit.writers import BulkWriter, ShopWriter
 
 pytestmark = [pytest.mark.spark, pytest.mark.real_python, pytest.mark.nightly, pytest.mark.timeout(900)]
 
-SECONDS = 300.0
 EAGER = {
     "spark.speculation": "true",
     "spark.speculation.interval": "50ms",
@@ -74,36 +72,22 @@ def test_tables_equal_the_source_though_tasks_run_twice(
     pipeline = pipeline_on(cluster, source, tmp_path, lake, **settings)
     holds = [cluster.python_workers, cluster.executors] * HOLDS
     chance.shuffle(holds)
-    journal = Journal()
-    with (
-        ShopWriter(mysql_server, unique_name, journal, seed, accounts=5000, pause=0.05),
-        BulkWriter(mysql_server, unique_name, journal, seed, rows=500),
-        pipeline.running() as process,
-    ):
-        for processes in holds:
-            _hold_in_mid_batch(process, processes, chance)
-        process.stop()
-    ended = pipeline.run("--once", seconds=SECONDS)
-    assert ended.code == 0, ended.stderr
+    disturb = [partial(_hold_in_mid_batch, processes, chance) for processes in holds]
+    run_disturbed(pipeline, mysql_server, unique_name, seed, disturb)
     assert_equal(session, mysql_server, unique_name, tmp_path, mode)
     assert any(task["Task Info"]["Speculative"] for task in noted(events, "TaskStart"))
     assert any(task["Task End Reason"].get("Kill Reason") == BESIDE for task in noted(events, "TaskEnd"))
 
 
 def _hold_in_mid_batch(
-    process: Running, processes: Callable[[], Sequence[psutil.Process]], chance: random.Random
+    processes: Callable[[], Sequence[psutil.Process]], chance: random.Random, process: Running
 ) -> None:
     """Has one of the processes stand still for a while; one that is gone by then does not count."""
     held = False
     while not held:
-        process.wait_until(lambda: in_hand(process.pipeline) is not None, "a batch", SECONDS)
-        batch = in_hand(process.pipeline)
-        time.sleep(chance.uniform(0, 1))
-        running = processes()
-        if running and in_hand(process.pipeline) == batch:
-            one = chance.choice(running)
-            with suppress(psutil.NoSuchProcess):
-                one.suspend()
-                time.sleep(STILL)
-                one.resume()
-                held = True
+        one, _ = chosen_in_mid_batch(process, processes, chance, 1)
+        with suppress(psutil.NoSuchProcess):
+            one.suspend()
+            time.sleep(STILL)
+            one.resume()
+            held = True

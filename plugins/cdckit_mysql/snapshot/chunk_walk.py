@@ -15,6 +15,7 @@ from cdckit import SnapshotDueError
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import query
+from cdckit_mysql.snapshot.changed import OWN_QUERY
 from cdckit_mysql.snapshot.chunk_key import ChunkKey, chunk_key
 from cdckit_mysql.snapshot.chunk_plan import Chunk, Size
 from cdckit_mysql.snapshot.cursor import MOST_NUMBER, SnapshotCursor
@@ -200,7 +201,4 @@ def _place(names: Sequence[str], cursor: SnapshotCursor) -> int:
 
 
 def _anew(reached: str) -> SnapshotDueError:
-    return SnapshotDueError(
-        f"the snapshot had come {reached}: it begins anew (a query of your own needs a new checkpoint and a new state "
-        "for that)"
-    )
+    return SnapshotDueError(f"the snapshot had come {reached}: it begins anew {OWN_QUERY}")

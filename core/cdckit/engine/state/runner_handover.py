@@ -26,7 +26,7 @@ from cdckit.api.state_store import Json, StateStore, StateView
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.state.ledger_file import kept_in, newest, take_into
 from cdckit.engine.state.place import StatePlace
-from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, begun_in_vain, committed_batch, planned_batch
+from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, batch_in_hand, begun_in_vain, committed_batch
 from cdckit.errors import StateError, StateHeldError
 from cdckit.waiting import ended_by_stop
 
@@ -143,9 +143,7 @@ def broken_off(store: StateStore, folder: Path, checkpoints: Folder | None = Non
     last = _note(store.get(NOTE))
     if last is None or store.load_offset() != _reached(last, folder, checkpoints):
         return False  # no run goes on from there
-    checkpoint = _checkpoint(last, folder, checkpoints)
-    planned, committed = planned_batch(checkpoint), committed_batch(checkpoint)
-    return planned is not None and (committed is None or planned > committed.number)
+    return batch_in_hand(_checkpoint(last, folder, checkpoints)) is not None
 
 
 def current_offset(place: StatePlace) -> Offset | None:

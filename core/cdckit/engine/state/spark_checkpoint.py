@@ -97,6 +97,16 @@ def planned_batch(checkpoint: Folder) -> int | None:
     return _last_number(checkpoint / "offsets")
 
 
+def batch_in_hand(checkpoint: Folder) -> int | None:
+    """The number of the batch that the query has planned and not committed; None where there is none.
+
+    Raises:
+        StateError: the files cannot be read.
+    """
+    planned, committed = planned_batch(checkpoint), _last_number(checkpoint / "commits")
+    return planned if planned is not None and (committed is None or planned > committed) else None
+
+
 def begun_in_vain(checkpoint: Folder) -> bool:
     """Whether the query died while it noted its first batch: Spark begins none where the rest of such a note stands.
 
