@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from cdckit import (
     Batch,
@@ -40,7 +40,7 @@ from cdckit_mongodb.events.collection_marker import CollectionMarker
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import warn_of_missing_images
 from cdckit_mongodb.offsets import FIRST_PLACE, StreamOffset
-from cdckit_mongodb.server.connection import Client, Cluster, connect, driver_errors, read_cluster
+from cdckit_mongodb.server.connection import Client, Cluster, connect, driver_errors, end, read_cluster
 from cdckit_mongodb.server.elections import Elections
 from cdckit_mongodb.server.members import Members
 from cdckit_mongodb.server.oplog import moment_behind, moment_told, newest_moment
@@ -110,7 +110,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def close(self) -> None:
         """Lets the connections go."""
         if self._client is not None:
-            let_go(self._client.close)  # it asks the servers to forget its sessions
+            let_go(partial(end, self._client))
             self._client = None
         super().close()
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from cdckit_mongodb.server.connection import connect, end
+from mongodb.capture import Capture
+from mongodb.unreplicated import wait_for
 from testkit.running import Pipeline, Running, to_file
 from testkit.servers.mongodb import MongoReplicaSet
 from testkit.servers.process import halt
@@ -137,3 +140,15 @@ def test_a_stop_ends_the_wait_for_a_server_that_was_lost(
     _insert(fragile, unique_name, 1)
     assert pipeline.run("--once").code == 0
     assert _events(pipeline) == [("r", "0"), ("c", "1")]
+
+
+@pytest.mark.timeout(120)
+def test_a_client_ends_though_its_server_is_away(fragile: MongoReplicaSet) -> None:
+    """However long it would wait for one to read from."""
+    capture = Capture(fragile.uri, mongodb_server_selection_timeout_ms=600_000, mongodb_heartbeat_frequency_ms=500)
+    client = connect(capture.config())
+    assert client.list_database_names()  # in a session, which the server is asked to forget
+    fragile.nodes[0].kill()
+    wait_for(lambda: not client.topology_description.has_readable_server(), "the client knows of it", 60)
+    end(client)
+    fragile.nodes[0].start()

@@ -13,7 +13,7 @@ from bson import CodecOptions, DatetimeConversion
 from bson.codec_options import TypeRegistry
 from bson.errors import BSONError
 from pydantic import SecretStr
-from pymongo import MongoClient
+from pymongo import MongoClient, timeout
 from pymongo.errors import ConfigurationError, ConnectionFailure, InvalidURI, OperationFailure, PyMongoError
 from pymongo.monitoring import ServerHeartbeatListener
 from pymongo.server_description import ServerDescription
@@ -28,6 +28,9 @@ from cdckit_mongodb.options.connection import authority
 from cdckit_mongodb.server.one_server import OneServer
 
 log = logging.getLogger("cdckit.mongodb")
+
+_FAREWELL = 1.0
+"""Seconds in which a client that ends tells its servers of it."""
 
 Client = MongoClient[dict[str, Any]]
 
@@ -116,6 +119,13 @@ def connect(config: MongoDbConfig, *listeners: ServerHeartbeatListener) -> Clien
     with ExitStack() as files:
         options |= _tls(config, files)
         return _made(config, options)
+
+
+def end(client: Client) -> None:
+    """Lets a client's connections go. Servers that do not answer are not waited for as long as its options say."""
+    # It asks them to forget its sessions, which they do by themselves half an hour later.
+    with timeout(_FAREWELL):
+        client.close()
 
 
 def _made(config: MongoDbConfig, options: Mapping[str, Any]) -> Client:
