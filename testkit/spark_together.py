@@ -1,7 +1,8 @@
 """Which of pytest's workers run the tests of the shared Spark session: one of them, all, from the begin.
 
 Spark keeps a processor busy and takes a gigabyte, where most other tests wait for servers and clocks: beside each other
-they use a machine better than one after the other, and Spark starts once.
+they use a machine better than one after the other, and Spark starts once. Files whose tests start Spark in processes of
+their own are dealt out as others are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 _SPARK = "tests/spark/"
+_APART = frozenset(
+    f"{_SPARK}test_{name}.py" for name in ("cluster", "connect", "kill_exactly_once", "pipelines", "session")
+)
+"""Files in which no test asks for the shared session; `refuse_session` holds them to it."""
 _FIRST = "gw0"
 """The worker that is dealt the first tests: those of Spark."""
 _NICE = 3
@@ -28,7 +33,13 @@ class SparkTogether(LoadFileScheduling):  # type: ignore[misc]
         return sorted(super().nodes, key=lambda worker: int(worker.gateway.id.removeprefix("gw")))
 
     def _split_scope(self, nodeid: str) -> str:
-        return _SPARK if nodeid.startswith(_SPARK) else str(super()._split_scope(nodeid))
+        file = str(super()._split_scope(nodeid))
+        return _SPARK if begins(file) else file
+
+
+def begins(nodeid: str) -> bool:
+    """Whether a test, or a file of tests, is one of the shared session's, which take longest."""
+    return nodeid.startswith(_SPARK) and nodeid.partition("::")[0] not in _APART
 
 
 def make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:
@@ -44,6 +55,16 @@ def give_way(config: pytest.Config) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER", _FIRST)
     if worker != _FIRST and not config.getoption("--nightly"):
         os.nice(_NICE)
+
+
+def refuse_session(request: pytest.FixtureRequest) -> None:
+    """Fails a test that asks for the shared session in a file that is dealt out apart from it.
+
+    Another worker would start a second session for it.
+    """
+    file = request.node.nodeid.partition("::")[0]
+    if file in _APART and "session" in request.fixturenames:
+        pytest.fail(f"{file} stands in testkit/spark_together.py as one that does without the shared session")
 
 
 def _together(config: pytest.Config) -> bool:

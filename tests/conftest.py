@@ -21,7 +21,7 @@ from testkit.servers.object_store import ObjectStore
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 from testkit.spark_java import FAST_START, archive_classes
-from testkit.spark_together import give_way, make_scheduler
+from testkit.spark_together import begins, give_way, make_scheduler
 from testkit.warm_command.starting import forked_calls
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,12 +50,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked ``nightly`` to ``--nightly``; Spark's, which take longest, begin."""
+    """Leave the tests marked ``nightly`` to ``--nightly``; those of the shared Spark session begin."""
     if not config.getoption("--nightly"):
         long = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
-    items.sort(key=lambda item: item.path.parent.name != "spark")
+    items.sort(key=lambda item: not begins(item.nodeid))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

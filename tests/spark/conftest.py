@@ -17,6 +17,7 @@ from spark.sound_session import kept_sound
 from testkit.running import create_reader
 from testkit.servers.mysql import MySQLServer
 from testkit.spark_java import FAST_START
+from testkit.spark_together import refuse_session
 from testkit.warm_python.starting import warm_python
 
 FAST_JVM = {
@@ -58,6 +59,12 @@ def sound_session(
             patch.setenv("PYSPARK_PYTHON", python)
             session = start_session("tests", settings, delta=True)
         yield session
+
+
+@pytest.fixture(autouse=True)
+def no_session_apart(request: pytest.FixtureRequest) -> None:
+    """Files that another worker may get do without the shared session."""
+    refuse_session(request)
 
 
 @pytest.fixture(autouse=True)

@@ -112,7 +112,9 @@ FOLLOWED_IN_PART = pytest.mark.unequal("what cannot be followed leaves rows as t
 
 @FOLLOWED_IN_PART
 @pytest.mark.parametrize("db_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.nightly)], indirect=True)
-@pytest.mark.parametrize("evolution", OUTCOMES)
+@pytest.mark.parametrize(
+    "evolution", [o if o == "lenient" else pytest.param(o, marks=pytest.mark.nightly) for o in OUTCOMES]
+)
 def test_nothing_stops_where_changes_are_tried_or_ignored(
     played: NewPlayed, db_server: SQLServer, evolution: EvolutionMode
 ) -> None:

@@ -93,6 +93,7 @@ def test_an_auto_cdc_flow_keeps_a_table_equal(
     run_and_compare(server, mysql_server, shop, folder, "lake.shop.orders", "--full-refresh", "orders")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("catalog", "told", "said"), [
     ("spark_catalog", ('table("orders")', 'table("orders", format="delta")'), "AUTOCDC_TARGET_DOES_NOT_SUPPORT_MERGE"),
     ("lake", (""".where("_op <> 't'")""", ""), "NULL_KEY"),
