@@ -65,7 +65,11 @@ class DeltaImages(TableImages):
 
 def unread_features(table: Any) -> list[str]:
     """What of a table is not read here."""
-    return sorted(set(table.protocol().reader_features or ()) - _READ)
+    named = set(table.protocol().reader_features or ())
+    # Tables whose readers' version is 2 list no features, and may have this one.
+    if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
+        named.add("columnMapping")
+    return sorted(named - _READ)
 
 
 def local_folder(config: LakeConfig) -> Path:
