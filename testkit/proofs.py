@@ -30,13 +30,14 @@ from cdckit.engine.proof.report import TableProof
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_offset
 from cdckit.errors import CdcError, ConfigError
+from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_mongodb.config import MongoDbConfig
 from testkit.started import STARTED, Start, watch_runners
 
 MARK = "unequal"
 _WAIT_SECONDS = 10.0
 """How long a pipeline that still runs may take to come up to its source."""
-_AWAY_MS = 3000
+_AWAY_SECONDS = 5
 _SHOWN = 5
 _TAKEN = "what it has delivered was taken away"
 
@@ -214,10 +215,7 @@ class Proofs:
 
 def _found(pipeline: ResolvedPipeline, *, runs: bool) -> list[TableProof] | str:
     """What a proof finds; or why there is none."""
-    config = pipeline.source.config
-    if isinstance(config, MongoDbConfig):  # it waits long for a server that has gone with its test
-        soon = config.model_copy(update={"mongodb_server_selection_timeout_ms": _AWAY_MS})
-        pipeline = replace(pipeline, source=replace(pipeline.source, config=soon))
+    pipeline = _waiting_shortly(pipeline)
     try:
         if why := _gone(pipeline):
             return why
@@ -226,6 +224,16 @@ def _found(pipeline: ResolvedPipeline, *, runs: bool) -> list[TableProof] | str:
         return Proof(pipeline, wishes, lambda: False).tables()
     except CdcError as error:
         return _refused(error)
+
+
+def _waiting_shortly(pipeline: ResolvedPipeline) -> ResolvedPipeline:
+    """It without long waits for servers that have gone with their test."""
+    source, sink = pipeline.source.config, pipeline.sink.config
+    if isinstance(source, MongoDbConfig):
+        source = source.model_copy(update={"mongodb_server_selection_timeout_ms": _AWAY_SECONDS * 1000})
+    if isinstance(sink, KafkaSinkConfig):
+        sink = sink.model_copy(update={"timeout": _AWAY_SECONDS})
+    return replace(pipeline, source=replace(pipeline.source, config=source), sink=replace(pipeline.sink, config=sink))
 
 
 def _gone(pipeline: ResolvedPipeline) -> str | None:
