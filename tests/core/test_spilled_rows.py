@@ -1,16 +1,14 @@
-"""Rows in files, and rows as a stream that are made one batch after the other."""
+"""Rows in files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
-from arro3.core import RecordBatch, RecordBatchReader
+from arro3.core import RecordBatch
 
 from cdckit.tables.lake.arrow_types import arrow_schema
-from cdckit.tables.lake.spilled_rows import SpilledRows, streamed
+from cdckit.tables.lake.spilled_rows import SpilledRows
 
 COLUMNS = {
     "id": "int",
@@ -47,27 +45,14 @@ def test_a_file_without_rows_is_read(tmp_path: Path) -> None:
     assert list(SpilledRows(tmp_path / "rows", arrow_schema(COLUMNS))) == []
 
 
-def test_a_stream_takes_a_batch_when_it_is_asked_for() -> None:
-    made: list[int] = []
-
-    def batches() -> Iterator[RecordBatch]:
-        for first in (0, 10):
-            made.append(first)
-            yield rows(first)
-
-    stream = streamed(arrow_schema(COLUMNS), batches())
-    assert isinstance(stream, RecordBatchReader)
-    assert (stream.schema, made) == (arrow_schema(COLUMNS), [])
-    assert (stream.read_next_batch(), made) == (rows(0), [0])
-    assert (list(stream), made) == ([rows(10)], [0, 10])
+def test_files_are_open_only_while_they_are_written(tmp_path: Path) -> None:
+    """A snapshot may have rows of more tables than a process may have files open."""
+    before = _open_files()
+    spilled = [SpilledRows(tmp_path / str(number), arrow_schema(COLUMNS)) for number in range(10)]
+    for file in spilled:
+        file.write(rows(0))
+    assert _open_files() == before
 
 
-def test_what_goes_wrong_in_a_stream_is_told() -> None:
-    def batches() -> Iterator[RecordBatch]:
-        yield rows(0)
-        raise ValueError("no more of these")
-
-    stream = streamed(arrow_schema(COLUMNS), batches())
-    stream.read_next_batch()
-    with pytest.raises(Exception, match="no more of these"):
-        stream.read_next_batch()
+def _open_files() -> set[str]:
+    return {str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.exists()}

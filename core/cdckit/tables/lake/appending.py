@@ -66,9 +66,7 @@ def _append_all(target: LakeTarget, rows: TableRows, columns: Columns, fitting: 
         if isinstance(part.batches, FiledRows):
             part.batches.fetch()  # what writes the table is not to be asked for a file meanwhile
     if rows.spilled:
-        from cdckit.tables.lake.spilled_rows import streamed  # noqa: PLC0415 - few pipelines have so many rows
-
-        target.append(streamed(schema, batches), batch)
+        target.append_batches(schema, batches, batch)
     else:
         target.append(Table.from_batches(list(batches), schema=schema), batch)
 

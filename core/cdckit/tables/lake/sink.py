@@ -37,6 +37,8 @@ log = logging.getLogger("cdckit.tables")
 
 FULL_BYTES = 8 << 20
 """About so much memory rows take before they are committed, or put into files where they must not be yet."""
+FILED_BYTES = 1 << 20
+"""So much those of one changelog take before they are put into a file, where they must not be committed yet."""
 _GATHERED = 2000
 """So many records become columns together, or a few more."""
 
@@ -126,8 +128,10 @@ class LakeSink(DirectTableSink):
             self._of(routed.topic).add_mark(self._encoder.seen(routed))
         if len(self._records) >= _GATHERED:
             self._gather()
-        if whole and self.full:
-            self._spill()
+            if whole and self.full:
+                self._spill()
+            elif whole and not self.mirrors:
+                self._spill(FILED_BYTES)
 
     def take(self, packet: Packet) -> None:
         """Takes rows, or a mark, that another process has made with an encoder of these tables."""
@@ -172,12 +176,19 @@ class LakeSink(DirectTableSink):
             waiting = self._waiting[topic] = WaitingRows()
         return waiting
 
-    def _spill(self) -> None:
+    def _spill(self, least: int = 0) -> None:
+        """Puts the rows of each table into files that take more bytes than so many."""
+        for waiting in self._waiting.values():
+            if waiting.bytes > least:
+                waiting.spill(self._spilled)
+        self._bytes = sum(waiting.bytes for waiting in self._waiting.values())
+
+    @property
+    def _spilled(self) -> Path:
+        """The folder of these files."""
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="cdckit-lake-")
-        for waiting in self._waiting.values():
-            waiting.spill(Path(self._folder.name))
-        self._bytes = 0
+        return Path(self._folder.name)
 
     @property
     def waiting(self) -> bool:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+from arro3.core import RecordBatch, RecordBatchReader, Schema
+
 from cdckit.tables.lake.data_files import DataFile, DataFiles
 from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.segments import Scope
@@ -188,6 +190,10 @@ class LakeTarget(Target):
     @abstractmethod
     def append(self, rows: ArrowStreamExportable, batch: BatchId) -> None:
         """Adds rows, which any library of Arrow's may have, in one commit."""
+
+    def append_batches(self, schema: Schema, rows: Iterator[RecordBatch], batch: BatchId) -> None:
+        """Adds rows of which there may be too many for the memory, and which are made as they are taken."""
+        self.append(RecordBatchReader.from_batches(schema, rows), batch)
 
     @property
     def files(self) -> DataFiles:
