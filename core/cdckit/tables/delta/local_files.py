@@ -10,7 +10,6 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -45,11 +44,8 @@ def put_files(place: Path, schema: Schema, rows: Iterator[RecordBatch], told: Ma
     most = int(size) if size.isdigit() else _BYTES
     files: list[DataFile] = []
     try:
-        for number in count():
-            first = next(rows, None)
-            if first is None:
-                return files
-            name = f"part-{number:05}-{uuid4()}-c000.snappy.parquet"  # as all that write such tables call them
+        while (first := next(rows, None)) is not None:
+            name = f"part-{len(files):05}-{uuid4()}-c000.snappy.parquet"  # as all that write such tables call them
             with TemporaryDirectory(prefix="cdckit-delta-") as folder:
                 path = Path(folder, name)
                 _write(path, schema, _portion(first, rows, path, most))
@@ -97,9 +93,11 @@ def _faults(path: Path, raised: list[Exception]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
+        if not (isinstance(error, Exception) or _is_panic(error)):
+            raise
         if raised:
             raise raised[0] from None
-        if isinstance(error, OSError) or not (isinstance(error, Exception) or _is_panic(error)):
+        if isinstance(error, OSError):
             raise
         raise OSError(f"{path}: {error}") from None
 
