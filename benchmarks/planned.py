@@ -23,7 +23,7 @@ BATCHES = 4
 """The backlog is cut into so many batches."""
 
 
-def _sources(folder: Path, port: int, metadata: bool) -> tuple[Any, Any]:
+def _sources(folder: Path, port: int, metadata: bool, marks: bool = False) -> tuple[Any, Any]:
     """A planner's source with its state, and its configuration."""
     options = {
         "topic.prefix": "p", "database.hostname": "127.0.0.1", "database.port": port, "database.user": USER,
@@ -35,7 +35,7 @@ def _sources(folder: Path, port: int, metadata: bool) -> tuple[Any, Any]:
     known = {field.name for field in fields(SourceContext)}
     source = MySqlSource(config)
     spool: dict[str, Any] = {"spool": folder / "spool"} if "spool" in known else {}
-    source.open(SourceContext("p", state, **spool))
+    source.open(SourceContext("p", state, marks=marks, **spool))
     return source, config
 
 
@@ -56,11 +56,11 @@ def prepare(folder: Path, port: int, tables: int) -> None:
     state.close()
 
 
-def measure(folder: Path, port: int, metadata: bool) -> dict[str, float]:
-    """What it takes to plan and to read everything up to the log's end, with transaction metadata or without."""
-    source, config = _sources(folder, port, metadata)
+def measure(folder: Path, port: int, metadata: bool, marks: bool) -> dict[str, float]:
+    """What it takes to plan and to read everything up to the log's end, with transaction metadata or table marks."""
+    source, config = _sources(folder, port, metadata, marks)
     reader = MySqlSource(config)
-    reader.open(SourceContext("p"))
+    reader.open(SourceContext("p", marks=marks))
     at = source._state.load_offset()
     end = source.latest_offset(at)
     size = source.lag_bytes(at)
@@ -96,4 +96,4 @@ if __name__ == "__main__":
         prepare(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
         print("null")
     else:
-        print(json.dumps(measure(Path(sys.argv[2]), int(sys.argv[3]), bool(int(sys.argv[4])))))
+        print(json.dumps(measure(Path(sys.argv[2]), int(sys.argv[3]), *(bool(int(on)) for on in sys.argv[4:6]))))

@@ -51,8 +51,9 @@ def _sent(server: MySQLServer) -> int:
 @click.option("--tables", default=0, help="How many other tables are captured.")
 @click.option("--together", is_flag=True, help="The backlog is a single transaction.")
 @click.option("--metadata", is_flag=True, help="Transaction metadata are told.")
+@click.option("--ddl", is_flag=True, help="A column is added in mid-backlog, and table marks are told.")
 @click.option("--beside", type=click.Path(path_type=Path), help="A checkout of the revision to compare with.")
-def main(rows: int, tables: int, together: bool, metadata: bool, beside: Path | None) -> None:
+def main(rows: int, tables: int, together: bool, metadata: bool, ddl: bool, beside: Path | None) -> None:
     """Measures planning."""
     trees = [*([("before", beside.absolute())] if beside is not None else []), ("now", ROOT)]
     shown = Table(title=f"{rows:,} rows, {tables:,} other tables", box=SIMPLE_HEAD)
@@ -63,10 +64,14 @@ def main(rows: int, tables: int, together: bool, metadata: bool, beside: Path | 
         workload.create(server)
         for name, tree in trees:
             _child(tree, "prepare", Path(folder) / name, server.port, tables)
-        workload.write(server, workload.inserts(0, rows), together=together)
+        first = rows // 2 if ddl else rows
+        workload.write(server, workload.inserts(0, first), together=together)
+        if ddl:
+            server.execute(f"ALTER TABLE {workload.DATABASE}.t ADD COLUMN added INT")
+            workload.write(server, workload.inserts(first, rows - first), together=together)
         for name, tree in trees:
             before = _sent(server)
-            found = _child(tree, "measure", Path(folder) / name, server.port, int(metadata))
+            found = _child(tree, "measure", Path(folder) / name, server.port, int(metadata), int(ddl))
             if found["records"] != rows:
                 raise AssertionError(f"{name}: {found['records']} records of {rows} rows")
             sent = (_sent(server) - before) / found["log"]

@@ -317,7 +317,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         if history is not None and not work.reader:
             self._take_over_missing(definitions, start)
         versions = self._versions_of(work.dialect.rows, work.run_id)
-        marker = TableMarker(self._filters, versions) if self._context.marks else None
+        marker = TableMarker(self._filters, versions, work.unnamed()) if self._context.marks else None
         listen = None
         if signals is not None:
             listen = partial(Signalling, self._config, self._filters, versions, definitions, signals, within=within)

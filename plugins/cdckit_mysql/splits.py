@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from cdckit.connector.resnapshot import Resnapshot
@@ -10,6 +11,7 @@ from cdckit_mysql.schema_changes.events import SchemaEvent
 from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.chunk_plan import Chunk
 from cdckit_mysql.streaming.begun_transaction import BegunTransaction
+from cdckit_mysql.streaming.other_tables import OtherTables
 from cdckit_mysql.streaming.spool import SpooledEvents
 from cdckit_mysql.table import Table, Tables
 
@@ -76,6 +78,8 @@ class LogWork:
         here: whether only the server will do at which the split's end was noted.
         part: whether it begins or ends within a transaction, which other readers have the rest of.
         begun: what it must know of a transaction that it begins within; else None.
+        others: the captured tables at its start, where its statements make table marks, which tell of those that it
+            does not name, too; None: `tables` has all that are told of.
     """
 
     tables: Tables
@@ -89,6 +93,14 @@ class LogWork:
     here: bool = False
     part: bool = False
     begun: BegunTransaction | None = None
+    others: OtherTables | None = None
+
+    def unnamed(self) -> Callable[[], Iterable[Table]]:
+        """Gives the captured tables that `tables` does not have now: whoever reads changes that."""
+        others, named = self.others, self.tables.copy()
+        if others is None:
+            return tuple
+        return lambda: (table for table in others.tables() if table.id not in named)
 
     def until(self, end: LogOffset) -> LogOffset:
         """Where it ends, as the log that is read tells it: by transactions, where they alone do.

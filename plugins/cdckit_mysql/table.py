@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
@@ -112,6 +112,24 @@ class Column:
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """Build a column from what `to_json` gave."""
         return cls(**{**document, "enum_values": tuple(document.get("enum_values", ()))})
+
+
+class SharedColumns:
+    """Columns that are built from JSON objects: one tuple for all tables that have the same ones.
+
+    Of thousands of tables many have one shape, and what is made of a column need not be made again for each.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Column, ...]] = {}
+
+    def of(self, documents: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
+        """The columns of a table, of which `to_json` gave these."""
+        shape = repr(documents)
+        found = self._known.get(shape)
+        if found is None:
+            found = self._known[shape] = tuple(Column.from_json(column) for column in documents)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +243,12 @@ class Table:
         }
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """Build a table from what `to_json` gave."""
+    def from_json(cls, document: Mapping[str, Any], shared: SharedColumns | None = None) -> Self:
+        """Build a table from what `to_json` gave; with `shared`, its columns are those of tables built before."""
         return cls(
             database=document["database"],
             name=document["name"],
-            columns=tuple(Column.from_json(column) for column in document["columns"]),
+            columns=(SharedColumns() if shared is None else shared).of(document["columns"]),
             primary_key=tuple(document["primary_key"]),
             indexes=tuple(Index.from_json(index) for index in document["indexes"]),
             charset=document["charset"],
@@ -377,6 +395,7 @@ class Tables:
         tables = cls(lower_case_table_names=document["lower_case_table_names"])
         for database in document["databases"]:
             tables.put_database(Database(**database))
+        columns = SharedColumns()
         for table in document["tables"]:
-            tables.put(Table.from_json(table))
+            tables.put(Table.from_json(table, columns))
         return tables

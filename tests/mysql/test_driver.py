@@ -57,8 +57,7 @@ def test_every_name_is_there(connection: Connection[Any]) -> None:
     """A name that is only assigned to would be made, and have no effect."""
     used = {node.attr for node in ast.walk(_tree(DRIVER)) if isinstance(node, ast.Attribute) and _is_private(node.attr)}
     assert used >= {"_execute_command", "_sock", "_read_timeout", "_secure", "_read_packet"}
-    plain = pymysql.connect(unix_socket=None, defer_connect=True)
-    assert {name for name in used if not hasattr(plain, name)} == set()
+    assert {name for name in used if not hasattr(connection, name)} == set()
     replaced = {name for name in _REPLACED if _is_private(name)}
     assert {name for name in replaced if not hasattr(Connection, name)} == set()
 
@@ -68,6 +67,25 @@ def test_a_command_is_sent_at_once_and_its_answer_left_on_the_socket(connection:
     found = driver.socket_of(connection).recv(1 << 16)
     assert found.startswith(_OK_TO_PING)
     connection.ping(reconnect=False)
+
+
+def test_answers_to_statements_that_are_sent_together(connection: Connection[Any]) -> None:
+    asked = ["SELECT 1, 'a'", "SELECT * FROM gone.nowhere", "DO 1", "SELECT REPEAT('x', 100000)"]
+    first, refused, nothing, long = driver.ask_together(connection, asked * 30)[-4:]
+    assert (first, nothing, long) == (((1, "a"),), (), (("x" * 100_000,),))
+    assert isinstance(refused, pymysql.MySQLError)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 2")
+        assert cursor.fetchall() == ((2,),)
+
+
+def test_a_connection_that_ends_among_statements_sent_together(connection: Connection[Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CONNECTION_ID()")
+        [(number,)] = cursor.fetchall()
+    with pytest.raises(pymysql.OperationalError, match="Lost connection"):
+        driver.ask_together(connection, ["SELECT 1", f"KILL CONNECTION {number}", "SELECT 2"])
+    assert not connection.open
 
 
 def test_the_driver_reads_nothing_ahead(connection: Connection[Any]) -> None:

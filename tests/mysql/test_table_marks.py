@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,13 @@ import pytest
 from cdckit.api.marks import MarkKind, RoutedMark, TableMark
 from cdckit.api.record import Offset
 from cdckit.api.source import SourceContext
+from cdckit.api.struct import Struct
 from cdckit.engine.chain import build_chain
 from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import RetriableSourceError
+from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.source import MySqlSource
 from mysql.capture import config_for
 from mysql.signalling import SIGNALS
@@ -46,15 +51,25 @@ class Marked:
         self._at: Offset = self._planner.initial_offset()
         self.rows: list[str] = []
         self.told: list[str] = []
+        self.splits: list[bytes] = []
 
     def next(self, parallelism: int = 1) -> list[TableMark]:
         """The marks up to the log's end, in their order; `rows` are then the positions of the records."""
         end = self._planner.latest_offset(self._at)
-        batches = [b for split in self._planner.plan(self._at, end, parallelism) for b in self._worker.read(split)]
+        self.splits = [pickle.dumps(split) for split in self._planner.plan(self._at, end, parallelism)]
+        batches = [b for split in self.splits for b in self._worker.read(pickle.loads(split))]
         self._at = end
         self.told = [record.position for batch in batches for record in batch.records]
         self.rows = sorted(self.told)
         return sorted((mark for batch in batches for mark in batch.marks), key=lambda mark: mark.position)
+
+    def define(self, model: tuple[str, str], others: int) -> None:
+        """Makes the pipeline know so many captured tables more, of one shape."""
+        history, at = SchemaHistory(self._state), LogOffset.from_json(self._at).position
+        tables = history.tables_at(at)
+        for number in range(others):
+            tables.put(replace(tables[model], name=f"other_{number}"))
+        history.start(at, tables)
 
     def next_here(self) -> list[TableMark]:
         """The marks up to the log's end where the planner itself reads, as it does to hear signals."""
@@ -128,6 +143,34 @@ def test_statements(
     marks = marked.next()
     assert sorted(_told(marks)) == sorted(expected)
     assert len({mark.position for mark in marks}) == len(marks)
+
+
+def test_a_split_with_statements_carries_the_definitions_that_it_names(
+    marked: Marked, db_server: SQLServer, database: str
+) -> None:
+    """Its marks tell of all captured tables, by definitions that are packed."""
+    marked.next()
+    marked.define((database, "b"), 5000)
+    db_server.run_sql(
+        f"USE {database}; insert into a values (2, 2); alter table a add m int; create table new (id int); "
+        "rename table swapped to moved; drop table parts;"
+    )
+    marks = marked.next()
+    assert _told(marks) == [
+        ("alter", "a"), ("create", "new"), ("drop", "swapped"), ("rename", "moved"), ("drop", "parts"),
+    ]  # fmt: skip
+    [split] = marked.splits
+    assert len(split) < 50_000
+    named = pickle.loads(split).payload.tables
+    assert {table.name for table in named} == {"a", "parts", "swapped"}
+    captured = {example.table.partition(".")[2]: example for example in marks[-1].captured()}
+    others = {f"other_{number}" for number in range(5000)}
+    assert captured.keys() == {"a", "b", "moved", "new"} | others
+    envelope = captured["other_7"].records[0].value
+    assert isinstance(envelope, Struct)
+    assert envelope["after"].schema.name == f"p.{database}.other_7.Value"
+    assert [field.name for field in envelope["after"].schema.fields] == ["id", "n"]
+    assert {"swapped", "parts"} <= {example.table.partition(".")[2] for example in marks[0].captured()}
 
 
 def test_a_database_that_is_dropped_takes_its_tables(marked: Marked, db_server: SQLServer, database: str) -> None:

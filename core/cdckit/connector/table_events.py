@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import count
 from types import CodeType
@@ -80,6 +80,7 @@ class RecordOptions:
         tombstones: whether a delete is followed by a record without value.
         skip_unchanged: whether an update that changes nothing makes no record.
         schema_name: what makes a schema's name from its raw name.
+        sources: source texts of functions that were written, by all that they hang on besides these options.
     """
 
     headers: tuple[Header, ...]
@@ -88,6 +89,7 @@ class RecordOptions:
     tombstones: bool = True
     skip_unchanged: bool = False
     schema_name: Callable[[str], str] = str
+    sources: dict[tuple[Any, ...], str] = field(default_factory=dict, compare=False, repr=False)
 
 
 class TableEvents:
@@ -219,6 +221,14 @@ class TableEvents:
         return {"c": scope["creates"], "r": scope["reads"], "u": scope["updates"], "d": scope["deletes"]}
 
     def _source(self, *, blocks: bool, alone: bool) -> str:
+        masked = (len(self.row_schema.fields), *self._masks) if self._masks else ()
+        shape = blocks, alone, self._key_places, self._key_mark is not None, masked
+        text = self._options.sources.get(shape)
+        if text is None:
+            text = self._options.sources[shape] = self._written(blocks=blocks, alone=alone)
+        return text
+
+    def _written(self, *, blocks: bool, alone: bool) -> str:
         writer = _Writer(self._key_places, self.envelope, self._options, blocks=blocks, alone=alone)
         writer.marked, writer.masked = self._key_mark is not None, bool(self._masks)
         functions = (writer.rows("creates", "c"), writer.rows("reads", "r"), writer.deletes(), writer.updates())

@@ -18,6 +18,8 @@ from pymysql.err import MySQLError, OperationalError, ProgrammingError
 
 from cdckit_mysql.ddl.reader import DdlReader
 from cdckit_mysql.ddl.session import SHOWN, Charset, Charsets, Collation, Flavor
+from cdckit_mysql.ddl.shown import ShownTables
+from cdckit_mysql.server.driver import Answer, ask_together
 from cdckit_mysql.table import Database, Table, TableId, Tables
 
 log = logging.getLogger(__name__)
@@ -36,6 +38,9 @@ _CANNOT_OPEN = frozenset((
     ER.CANT_OPEN_FILE, ER.GET_ERRNO, ER.UNKNOWN_STORAGE_ENGINE,
 ))  # fmt: skip
 """The server has the table, and cannot open it."""
+_KINDS = (b"BASE TABLE", b"SYSTEM VERSIONED")
+_TOGETHER = 100
+"""The server is asked for the statements of so many tables at once."""
 
 
 def load_tables(
@@ -85,7 +90,7 @@ class ServerDefinitions:
         Raises:
             DdlError: a statement cannot be read.
         """
-        reader = DdlReader(flavor, charsets=self.charsets)
+        shown = ShownTables(DdlReader(flavor, charsets=self.charsets))
         tables = Tables(lower_case_table_names=self.lower_case_table_names)
         for database in self.databases:
             tables.put_database(database)
@@ -93,9 +98,9 @@ class ServerDefinitions:
             if statement is None:
                 tables.put(Table(*table_id, sequence=True))
                 continue
-            [change] = reader.apply(tables, table_id.database, statement, SHOWN)
+            told = shown.read(tables, table_id, statement)
             if created is not None:
-                created[table_id] = change.ddl
+                created[table_id] = told
         return tables
 
 
@@ -153,7 +158,8 @@ def load_each(
     """
     databases = {database.name: database for database in _databases(connection)}
     with _telling_session(connection):
-        statements = {table_id: _create_statement(connection, table_id) for table_id in table_ids}
+        shown = _asked(connection, list(table_ids))
+    statements = {table_id: _statement(answer) for table_id, answer in shown.items()}
     return {
         table_id: None if statement is None else _shown(reader, databases, table_id, statement)
         for table_id, statement in statements.items()
@@ -177,7 +183,7 @@ def create_statement(connection: Connection[Any], table_id: TableId) -> str | No
         table_id: the table.
     """
     with _telling_session(connection):
-        return _create_statement(connection, table_id)
+        return _statement(_asked(connection, [table_id])[table_id])
 
 
 def load_charsets(connection: Connection[Any]) -> Charsets:
@@ -216,14 +222,16 @@ def _create_statements(
     connection: Connection[Any], database: str, wanted: Wanted, needed: Wanted
 ) -> Iterator[tuple[TableId, str | None]]:
     """Yield the tables of a database with the statements that make them; a sequence has none."""
-    for name, kind in _rows(connection, f"SHOW FULL TABLES FROM {_quoted(database)}"):
-        table_id = TableId(database, _text(name))
+    rows = _rows(connection, f"SHOW FULL TABLES FROM {_quoted(database)}")
+    listed = [(TableId(database, _text(name)), kind) for name, kind in rows]
+    shown = _asked(connection, [table for table, kind in listed if kind in _KINDS and wanted(*table)])
+    for table_id, kind in listed:
         if kind == b"SEQUENCE":
             yield table_id, None
-        elif kind in (b"BASE TABLE", b"SYSTEM VERSIONED") and wanted(*table_id):
+        elif table_id in shown:
             statement = None
             with _left_out_or_named(table_id, needed=needed(*table_id)):
-                statement = _create_statement(connection, table_id)
+                statement = _statement(shown[table_id])
             if statement is not None:
                 yield table_id, statement
 
@@ -256,13 +264,23 @@ def _databases(connection: Connection[Any]) -> Iterator[Database]:
             yield Database(name, charset, collation)
 
 
-def _create_statement(connection: Connection[Any], table_id: TableId) -> str | None:
-    try:
-        [(_, statement)] = _rows(connection, f"SHOW CREATE TABLE {'.'.join(map(_quoted, table_id))}")
-    except ProgrammingError as error:
-        if error.args[0] == ER.NO_SUCH_TABLE:
+def _asked(connection: Connection[Any], table_ids: Sequence[TableId]) -> dict[TableId, Answer]:
+    """What the server answers to SHOW CREATE TABLE for each table."""
+    found: dict[TableId, Answer] = {}
+    for first in range(0, len(table_ids), _TOGETHER):
+        part = table_ids[first : first + _TOGETHER]
+        asked = [f"SHOW CREATE TABLE {'.'.join(map(_quoted, table_id))}" for table_id in part]
+        found.update(zip(part, ask_together(connection, asked), strict=True))
+    return found
+
+
+def _statement(answer: Answer) -> str | None:
+    """The statement of an answer; None where there is no such table."""
+    if isinstance(answer, MySQLError):
+        if isinstance(answer, ProgrammingError) and answer.args[0] == ER.NO_SUCH_TABLE:
             return None
-        raise
+        raise answer
+    [(_, statement)] = answer
     return _text(statement)
 
 

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from cdckit import MarkKind, Record, TableExample, TableMark
 from cdckit.connector.example_values import example_struct
@@ -32,11 +33,16 @@ class TableMarker:
     Args:
         filters: what is captured.
         versions: what makes records of rows.
+        unnamed: gives the captured tables that the definitions which statements are read with do not have; none by
+            default.
     """
 
-    def __init__(self, filters: Filters, versions: TableVersions) -> None:
+    def __init__(
+        self, filters: Filters, versions: TableVersions, unnamed: Callable[[], Iterable[Table]] = tuple
+    ) -> None:
         self._filters = filters
         self._versions = versions
+        self._unnamed = unnamed
         self._examples: dict[TableId, tuple[Table | None, TableExample]] = {}
 
     def of_snapshot(self, point: LogPosition, work: ChunkWork) -> Iterator[TableMark]:
@@ -84,7 +90,8 @@ class TableMarker:
         after = tables.copy() if found else tables
 
         def others() -> Iterator[TableExample]:
-            return (self._example(each.id, each) for each in after if self._filters.captures(*each.id))
+            named = (table for table in after if self._filters.captures(*table.id))
+            return (self._example(table.id, table) for table in chain(named, self._unnamed()))
 
         for number, (kind, name, table, change) in enumerate(found, first):
             position = record_position(prefix, number)

@@ -99,6 +99,8 @@ class TableVersions:
             schema_name=schema_names(config.schema_name_adjustment_mode),
         )
         self._kept: dict[TableId, TableVersion] = {}
+        self._by_table = bool(config.converters) or self.conversion_failures is not None
+        self._values: dict[tuple[int, bool], ColumnValue] = {}
 
     def of(self, table: Table) -> TableVersion:
         """The version of a captured table that this definition makes.
@@ -128,7 +130,7 @@ class TableVersions:
             return self
         other = copy(self)
         other._options = replace(self._options, complete_images=False)
-        other._kept = {}
+        other._kept, other._values = {}, {}
         return other
 
     def _make(self, table: Table) -> TableVersion:
@@ -157,10 +159,21 @@ class TableVersions:
     def _value(self, table: TableId, column: Column, *, in_key: bool) -> ColumnValue | None:
         if not self._filters.column(table, column.name):
             return None
-        value = column_value(column, self._options, table, in_key=in_key)
+        value = self._column_value(table, column, in_key=in_key)
         if value.mask is not None:
             log.warning("%s.%s is masked or cut in events, but the records' key shows it as it is", table, column.name)
         return value
+
+    def _column_value(self, table: TableId, column: Column, *, in_key: bool) -> ColumnValue:
+        """How it is rendered, once for a column that tables of one shape share, unless that hangs on the table."""
+        if self._by_table or self._tells_more(table, column):
+            return column_value(column, self._options, table, in_key=in_key)
+        known = self._values.get((id(column), in_key))
+        if known is None or known.column is not column:
+            if len(self._values) >= _KEPT:
+                self._values.clear()
+            known = self._values[id(column), in_key] = column_value(column, self._options, table, in_key=in_key)
+        return known
 
     def _key_columns(self, table: Table, values: Sequence[ColumnValue | None]) -> Iterator[tuple[Column, ColumnValue]]:
         """The columns of the key that events show, in the key's order."""

@@ -17,7 +17,7 @@ from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.schema_changes.snapshot import CreateStatements
 from cdckit_mysql.schema_history.topic import HistoryTopic
-from cdckit_mysql.table import Database, Table, TableId, Tables
+from cdckit_mysql.table import Database, SharedColumns, Table, TableId, Tables
 
 HISTORY = "schema"
 """The history's name in the state store."""
@@ -46,6 +46,9 @@ class SchemaHistory:
         """About how many entries are of no use to who needs the newest definitions only."""
         self._known = 0
         """How many definitions there were when they were last looked at."""
+        self._seen: tuple[str, int, Tables] | None = None
+        """Behind which place the definitions were last looked at or noted, how often the state had changed by then, and
+        they: whoever plans asks for those at one place again and again."""
 
     def start(
         self,
@@ -66,6 +69,8 @@ class SchemaHistory:
             self._topic.started(tables, created, point)
         self._outdated += self._known
         self._state.append_history(HISTORY, _all_of(position, tables, created))
+        self._see(position, tables.copy())
+        self._known = len(tables)
 
     def rebuild(self, position: LogPosition, tables: Tables) -> None:
         """Puts the definitions at `position` in the place of all that was known."""
@@ -153,14 +158,21 @@ class SchemaHistory:
         Raises:
             StateError: the history does not reach back to it.
         """
-        self._notices.schema_history(recovering=True, changes=0, last=None)
-        return self._replay(position, self._notices)
+        seen = self._seen
+        if seen is None or seen[:2] != (position.end(), self._state.changes):
+            self._notices.schema_history(recovering=True, changes=0, last=None)
+            seen = self._see(position, self._replay(position, self._notices))
+        return seen[2].copy()
+
+    def _see(self, position: LogPosition, tables: Tables) -> tuple[str, int, Tables]:
+        self._seen = seen = position.end(), self._state.changes, tables
+        return seen
 
     def _replay(self, position: LogPosition, notices: Notices = UNHEARD) -> Tables:
         tables: Tables | None = None
-        read, last = 0, None
+        read, last, columns = 0, None, SharedColumns()
         for place, entry in self._state.read_history(HISTORY, position.end()):
-            tables = _read(place, entry, tables)
+            tables = _read(place, entry, tables, columns)
             read, last = read + 1, place
         notices.schema_history(recovering=False, changes=read, last=last)
         # An offset that the history does not reach back to must not be gone on from with later definitions: rows would
@@ -217,9 +229,9 @@ def _databases(changes: Iterable[SchemaChange], tables: Tables) -> Iterator[Data
             yield found
 
 
-def _read(place: str, entry: dict[str, Any], tables: Tables | None) -> Tables:
+def _read(place: str, entry: dict[str, Any], tables: Tables | None, columns: SharedColumns) -> Tables:
     try:
-        return _replayed(entry, tables)
+        return _replayed(entry, tables, columns)
     except DAMAGE as error:
         raise _damaged(place, entry, error) from error
 
@@ -232,13 +244,13 @@ def _damaged(place: str, entry: dict[str, Any], error: Exception) -> StateError:
     )
 
 
-def _replayed(entry: dict[str, Any], tables: Tables | None) -> Tables:
+def _replayed(entry: dict[str, Any], tables: Tables | None, columns: SharedColumns) -> Tables:
     if "start" in entry:
         return Tables.from_json({**entry["start"], "tables": []})
     if tables is None:
         raise StateError("the schema history begins in the middle; start with a new state folder", number="CDC7202")
     if "table" in entry:
-        tables.put(Table.from_json(entry["table"]))
+        tables.put(Table.from_json(entry["table"], columns))
         return tables
     for database, name in entry["dropped"]:
         tables.remove(database, name)
@@ -247,5 +259,5 @@ def _replayed(entry: dict[str, Any], tables: Tables | None) -> Tables:
     for definition in entry["databases"]:
         tables.put_database(Database(**definition))
     for definition in entry["tables"]:
-        tables.put(Table.from_json(definition))
+        tables.put(Table.from_json(definition, columns))
     return tables

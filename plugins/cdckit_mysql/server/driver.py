@@ -8,14 +8,14 @@ that, and that each of them still means what is said here. `pyproject.toml` boun
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pymysql
 from cryptography.exceptions import UnsupportedAlgorithm
 from pymysql.connections import Connection
-from pymysql.constants import CR
+from pymysql.constants import COMMAND, CR
 from pymysql.protocol import FieldDescriptorPacket
 
 from cdckit.connector.damage import DAMAGE, reason_of
@@ -70,6 +70,39 @@ def send_command(connection: Connection[Any], command: int, body: bytes) -> None
     """
     # The driver's own call for queries: it sees to it that no answer of an earlier one is left unread.
     connection._execute_command(command, body)  # type: ignore[attr-defined]
+
+
+Answer = tuple[tuple[Any, ...], ...] | pymysql.MySQLError
+"""The rows that a statement gives, or what the server says instead."""
+
+
+def ask_together(connection: Connection[Any], statements: Sequence[str]) -> list[Answer]:
+    """The answers to statements that are sent before the first answer is read: all of them take one way to the server.
+
+    Args:
+        connection: nothing of an earlier answer is left to be read.
+        statements: the server has room for all of them, which a hundred short ones need not ask about, while it waits
+            for its first answers to be read.
+
+    Raises:
+        pymysql.MySQLError: the connection is lost, or an answer cannot be understood; it is closed then.
+    """
+    for statement in statements:
+        connection._execute_command(COMMAND.COM_QUERY, statement)  # type: ignore[attr-defined]
+    return [_next_answer(connection) for _ in statements]
+
+
+def _next_answer(connection: Connection[Any]) -> Answer:
+    connection._next_seq_id = 1  # type: ignore[attr-defined] # the packets of each answer are numbered from there
+    try:
+        connection._read_query_result()  # type: ignore[attr-defined]
+    except pymysql.MySQLError as error:
+        number = error.args[0] if error.args else None
+        if connection.open and isinstance(number, int) and number < CR.CR_ERROR_FIRST:
+            return error  # the server's own word; the next answer follows
+        connection._force_close()  # type: ignore[attr-defined] # nobody knows where the next answer begins
+        raise
+    return tuple(connection._result.rows or ())  # type: ignore[attr-defined]
 
 
 def socket_of(connection: Connection[Any]) -> socket.socket:

@@ -17,13 +17,14 @@ from cdckit_mysql.streaming.event_counts import MakeCounting
 from cdckit_mysql.streaming.log_pieces import KeptEvents, LogPiece, joined_pieces
 from cdckit_mysql.streaming.named_definitions import LookedAtDefinitions, LookedAtTables
 from cdckit_mysql.streaming.opened_log import OpenLog
+from cdckit_mysql.streaming.other_tables import OtherTables
 from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.range_scan import RangeScan
 from cdckit_mysql.streaming.range_scanner import LogRange, OpenScan, RangeScanner
 from cdckit_mysql.streaming.spool import Spool
 from cdckit_mysql.streaming.transaction_cuts import CutOptions
-from cdckit_mysql.table import Tables
+from cdckit_mysql.table import Table, Tables
 
 KEPT_BYTES = 1 << 20
 """A range with at most so many bytes of events travels within its splits."""
@@ -48,7 +49,7 @@ class LogPlanner:
         ends: what is known of the ends of ranges.
         open_log: gives the log.
         spool: where the events of larger ranges are kept for their readers; None: they ask for them again.
-        marks: whether readers make table marks, for which each statement concerns all captured tables.
+        marks: whether readers make table marks, which tell of all captured tables.
         pace: holds back how fast the log is taken; None: nothing does.
         stays: whether the connection of one range is kept for the next.
         farthest: the first place in a file that no reader can be sent to.
@@ -88,6 +89,7 @@ class LogPlanner:
         self._farthest = farthest
         self._counting = counting
         self._known: tuple[str, Tables] | None = None
+        self._packed: tuple[list[Table], OtherTables] | None = None
         self._range: LogRange | None = None
         self._beyond: tuple[LogOffset, int] | None = None
         self._scanner = RangeScanner(self._open_scan, stays=stays)
@@ -246,8 +248,6 @@ class LogPlanner:
         return self._history.tables_at(offset.position)
 
     def _work(self, piece: LogPiece, events: KeptEvents, number: int) -> LogWork:
-        if self._marks and piece.changes:
-            piece.names.everything = True
         return LogWork(
             piece.names.of(piece.tables, self._filters.captures),
             self._dialect,
@@ -259,7 +259,15 @@ class LogPlanner:
             gtids=piece.gtids,
             part=piece.part,
             begun=piece.begun,
+            others=self._others(piece.tables) if self._marks and piece.changes else None,
         )
+
+    def _others(self, tables: Tables) -> OtherTables:
+        """All captured tables; pieces that begin with the same definitions have the same bytes."""
+        captured = [table for table in tables if self._filters.captures(*table.id)]
+        if self._packed is None or self._packed[0] != captured:
+            self._packed = captured, OtherTables.of(captured)
+        return self._packed[1]
 
 
 def bytes_between(files: dict[str, int], start: LogOffset, end: LogOffset) -> int:

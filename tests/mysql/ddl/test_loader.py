@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pymysql.cursors import DictCursor
 
-from cdckit_mysql.ddl import DdlReader, Flavor, load_charsets, load_each, load_table, load_tables
+from cdckit_mysql.ddl import DdlReader, Flavor, create_statement, load_charsets, load_each, load_table, load_tables
 from cdckit_mysql.table import Database, TableId
 from mysql.ddl.following import Follower
 from testkit.servers.mariadb import MariaDBServer
@@ -43,6 +43,31 @@ def test_several_tables_are_loaded_as_each_alone(db_server: SQLServer, database:
         None,
         ("id of a",),
     ]
+
+
+def test_tables_of_one_shape_are_read_once(db_server: SQLServer, database: str) -> None:
+    """They differ by their names, and by how far their numbers have come; what else differs is seen."""
+    columns = "id INT AUTO_INCREMENT PRIMARY KEY, t VARCHAR(5) COMMENT 'AUTO_INCREMENT=7', KEY k (t)"
+    names = ("a", "b", "with `quotes`", "commented", "CREATE TABLE `a` (")
+    for number, name in enumerate(names):
+        quoted = f"{database}.`{name.replace('`', '``')}`"
+        comment = " COMMENT 'AUTO_INCREMENT=8'" if name == "commented" else ""
+        db_server.execute(f"CREATE TABLE {quoted} ({columns}) AUTO_INCREMENT={number + 1}{comment}")
+    created: dict[TableId, str] = {}
+    with db_server.connect() as connection:
+        tables = load_tables(connection, lambda base, _: base == database, flavor_of(db_server), created)
+        reader = DdlReader(flavor_of(db_server), charsets=load_charsets(connection))
+        alone = {name: load_table(connection, TableId(database, name), reader) for name in names}
+        told = {name: create_statement(connection, TableId(database, name)) for name in names}
+    assert {table.name: table for table in tables} == alone
+    assert {table.name: created[table.id] for table in tables} == told
+    assert [name for name in names if tables[database, name].columns is tables[database, "a"].columns] == [
+        "a",
+        "b",
+        "with `quotes`",
+        "CREATE TABLE `a` (",
+    ]
+    assert tables[database, "commented"].comment == "AUTO_INCREMENT=8"
 
 
 def test_the_session_is_left_as_it_was(db_server: SQLServer, database: str) -> None:

@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from cdckit.api.notices import Notice
 from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.long_texts import ReceivedTexts, SentTexts
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.errors import StateError
 
@@ -59,9 +60,10 @@ class Relay:
             threading.Thread(target=self._listen, args=[connection], name="cdckit-relay", daemon=True).start()
 
     def _listen(self, connection: Connection) -> None:
+        received = ReceivedTexts()
         with connection, suppress(EOFError, OSError):
             while not self._closed:
-                kind, content = connection.recv()
+                kind, content = received.loads(connection.recv_bytes())
                 if kind == "log":
                     logging.getLogger(content["name"]).handle(logging.makeLogRecord(content))
                 elif kind == "ask":
@@ -91,11 +93,12 @@ class Driver:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
+        self._sent = SentTexts()
 
     def send(self, kind: Literal["log", "notice"], content: Any) -> None:
         """Tells it something; nothing where it has gone."""
         with self._lock, suppress(OSError):
-            self._connection.send((kind, content))
+            self._connection.send_bytes(self._sent.dumps((kind, content)))
 
     def ask(self, what: str, *arguments: Any) -> Any:
         """Its answer.
@@ -105,7 +108,7 @@ class Driver:
         """
         try:
             with self._lock:
-                self._connection.send(("ask", {"what": what, "arguments": arguments}))
+                self._connection.send_bytes(self._sent.dumps(("ask", {"what": what, "arguments": arguments})))
                 answer, fault = self._connection.recv()
         except (OSError, EOFError) as error:
             raise StateError("the driver has gone away") from error
