@@ -18,6 +18,7 @@ from cdckit.connector.signals.inbox import FOLDER as SIGNALS
 from cdckit.engine.chain import make_chain
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.spark.bounds import begin_at
 from cdckit.engine.spark.in_order import LogInOrder
 from cdckit.engine.spark.job import MAX_BYTES, MOST_BYTES, SPLIT_BYTES, Job
@@ -316,6 +317,7 @@ class Planner:
         """The source, open."""
         if self._source is None:
             source = make_source(self.job.pipeline)
+            spare_collections()
             name = self.job.pipeline.name
             notices: Notices = relayed(self.job) or RunNotices(name)
             if self.job.shape is not None:
