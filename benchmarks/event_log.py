@@ -50,15 +50,15 @@ class Task(NamedTuple):
         number: of the one of Spark's stages that it was part of.
         end: when it ended.
         shuffled: what it handed on to other tasks.
-        sent: what its Python was given by Java.
-        returned: what its Python gave to Java.
+        sent: what its Pythons were given by Java, those that read the source first.
+        returned: what these gave to Java.
     """
 
     number: int
     end: float
     shuffled: int
-    sent: int
-    returned: int
+    sent: tuple[int, ...]
+    returned: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -109,7 +109,21 @@ def read_event_log(folder: Path) -> EventLog:
                     found.stages[event["Stage Info"]["Stage ID"]] = _stage(event["Stage Info"])
                 case name if name == _TASK_END:
                     found.tasks.append(_task(event))
+    found.tasks = [*_each_alone(found)]
     return found
+
+
+def _each_alone(found: EventLog) -> Iterator[Task]:
+    """The tasks; of a data source in Python Spark tells of each what all tasks of the query have moved until then."""
+    sent, returned = 0, 0
+    for task in sorted(found.tasks, key=lambda task: task.end):
+        window = found.stages.get(task.number)
+        if window is None or window.stage != "read" or not task.returned:
+            yield task
+            continue
+        own_sent, own_returned = max(0, task.sent[0] - sent), max(0, task.returned[0] - returned)
+        sent, returned = sent + own_sent, returned + own_returned
+        yield task._replace(sent=(own_sent, *task.sent[1:]), returned=(own_returned, *task.returned[1:]))
 
 
 def _take_progress(found: EventLog, progress: dict[str, Any]) -> None:
@@ -133,9 +147,10 @@ def _stage(told: dict[str, Any]) -> Window:
 
 def _task(told: dict[str, Any]) -> Task:
     info = told["Task Info"]
-    sums = {_SENT: 0, _RETURNED: 0}
-    for one in info["Accumulables"]:
-        if one.get("Name") in sums:
-            sums[one["Name"]] += int(one["Update"])
+    # A plan's nodes get their numbers from the source on.
+    figures = sorted(info["Accumulables"], key=lambda one: int(one["ID"]))
+    sent, returned = (
+        tuple(int(one["Update"]) for one in figures if one.get("Name") == name) for name in (_SENT, _RETURNED)
+    )
     shuffled = told["Task Metrics"]["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-    return Task(told["Stage ID"], info["Finish Time"] / 1000, shuffled, sums[_SENT], sums[_RETURNED])
+    return Task(told["Stage ID"], info["Finish Time"] / 1000, shuffled, sent, returned)

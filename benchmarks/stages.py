@@ -3,14 +3,18 @@
 Archived log files are read by the direct runner, and by Spark on one and on two processors, into Kafka and into Delta
 changelogs. Of Spark's batches the first ones are left out: Java compiles there. What each process takes is looked at
 ten times a second, and counted for what Spark's own event log says was going on. The tables are Markdown.
+
+`local[1]` alone says how many tasks run at the same time: planner, Java and broker have the other processors beside
+it. With `--pinned` all of a run has as many processors as Spark has tasks (the direct runner: one), so that the
+events a second of `local[2]` by those of `local[1]` tell what a second processor adds.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +30,7 @@ from benchmarks.event_log import STAGES, EventLog, Stage, read_event_log
 from benchmarks.goals import Figure, second_processor, spark_against
 from benchmarks.pipelines import Cdckit, Options
 from benchmarks.process_times import KINDS, Kind, ProcessTimes, sampled
+from benchmarks.processors import confined
 from benchmarks.report import machine, targets_table
 from benchmarks.targets import DeltaTarget, KafkaTarget, Target
 from benchmarks.usage import CommandFailedError, run
@@ -33,9 +38,9 @@ from testkit.servers import process
 from testkit.servers.kafka import KafkaBroker
 
 WARM_UPS = 3
-"""So many batches are left out."""
+"""So many batches are left out by default."""
 BATCHES = 8
-"""Into about so many the backlog is cut."""
+"""Into about so many the backlog is cut by default."""
 SINKS = ("kafka", "spark", "delta")
 """On Spark: Kafka, and the two that keep Delta tables, which are measured beside the direct runner's one."""
 _WHAT = {
@@ -44,6 +49,18 @@ _WHAT = {
     "write": "shuffle, write",
     "commit": "commit, notes, Spark's own between its stages",
 }
+
+
+class Cut(NamedTuple):
+    """How a backlog is cut.
+
+    Attributes:
+        batches: into about how many.
+        warm_ups: so many of these are left out, one at least.
+    """
+
+    batches: int
+    warm_ups: int
 
 
 class Moved(NamedTuple):
@@ -93,31 +110,52 @@ class Spent:
 @click.option("--rows", default=1_200_000, show_default=True, help="How many rows the backlog inserts.")
 @click.option("--sink", "sinks", multiple=True, type=click.Choice(SINKS), default=SINKS, help="All by default.")
 @click.option("--workers", multiple=True, type=int, default=(1, 2), show_default=True, help="Spark's processors.")
-def main(rows: int, sinks: tuple[str, ...], workers: tuple[int, ...]) -> None:
+@click.option("--batches", default=BATCHES, show_default=True, help="Into about how many the backlog is cut.")
+@click.option(
+    "--warm-ups", type=click.IntRange(min=1), default=WARM_UPS, show_default=True, help="How many of them are left out."
+)
+@click.option("--pinned", is_flag=True, help="All of a run has as many processors as Spark.")
+def main(
+    rows: int, sinks: tuple[str, ...], workers: tuple[int, ...], batches: int, warm_ups: int, pinned: bool
+) -> None:
     """Measures."""
     console = Console(width=150)
     figures: list[Figure] = []
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cdckit-stages-")))
+    with tempfile.TemporaryDirectory(prefix="cdckit-stages-") as name:
+        folder = Path(name)
         archive = archived(rows, folder / "archive")
         console.print(f"{archive.rows:,} rows, {archive.size / 1e6:.0f} MB of log ({machine()})")
-        targets = {sink: _targets(sink, stack) for sink in sinks}
-        for sink, (direct, spark) in targets.items():
-            alone = _direct(direct, archive, folder / f"{sink}-direct")
-            found = {f"local[{n}]": _on_spark(spark, archive, folder / f"{sink}-{n}", n) for n in workers}
-            for name, spent in found.items():
-                console.print(_stages(f"{sink}, {name}", spent))
-            console.print(_beside(sink, alone, found))
-            figures += judged(sink, alone, found)
+        for sink in sinks:
+            alone, found = _measured(sink, workers, archive, folder, Cut(batches, warm_ups), pinned=pinned)
+            title = f"{sink}, pinned" if pinned else sink
+            for runner, spent in found.items():
+                console.print(_stages(f"{title}, {runner}", spent))
+            console.print(_beside(title, alone, found))
+            figures += judged(title, alone, found)
         console.print(targets_table(figures))
 
 
-def _targets(sink: str, stack: ExitStack) -> tuple[Target, Target]:
-    """Of the direct runner, and of Spark."""
+def _measured(
+    sink: str, workers: Sequence[int], archive: Archive, folder: Path, cut: Cut, *, pinned: bool
+) -> tuple[float, Mapping[str, Spent]]:
+    """What the direct runner takes, and what Spark does on so many processors each."""
+    with confined(1 if pinned else None), _target(sink, direct=True) as target:
+        alone = _direct(target, archive, folder / f"{sink}-direct")
+    found = {}
+    for n in workers:
+        with confined(n if pinned else None), _target(sink) as target:
+            found[f"local[{n}]"] = _on_spark(target, archive, folder / f"{sink}-{n}", n, cut)
+    return alone, found
+
+
+@contextmanager
+def _target(sink: str, *, direct: bool = False) -> Iterator[Target]:
+    """Of the direct runner, or of Spark."""
     if sink != "kafka":
-        return DeltaTarget("delta"), DeltaTarget(sink)
-    kafka = stack.enter_context(closing(KafkaTarget(stack.enter_context(KafkaBroker(heap="512m", jvm=())))))
-    return kafka, kafka
+        yield DeltaTarget("delta" if direct else sink)
+        return
+    with KafkaBroker(heap="512m", jvm=()) as broker, closing(KafkaTarget(broker)) as target:
+        yield target
 
 
 def _direct(target: Target, archive: Archive, folder: Path) -> float:
@@ -129,13 +167,13 @@ def _direct(target: Target, archive: Archive, folder: Path) -> float:
     return (whole - again) / archive.rows * 1e6
 
 
-def _on_spark(target: Target, archive: Archive, folder: Path, workers: int) -> Spent:
+def _on_spark(target: Target, archive: Archive, folder: Path, workers: int, cut: Cut) -> Spent:
     pipeline = ArchivePipeline(folder, archive)
     events = folder / "events"
     events.mkdir(parents=True)
     settings: Options = (
         ("spark.master", f"local[{workers}]"),
-        ("batch.max.bytes", str(archive.size // BATCHES)),
+        ("batch.max.bytes", str(archive.size // cut.batches)),
         ("spark.spark.eventLog.enabled", "true"),
         ("spark.spark.eventLog.dir", events.as_uri()),
         ("spark.spark.eventLog.rolling.enabled", "false"),
@@ -149,12 +187,12 @@ def _on_spark(target: Target, archive: Archive, folder: Path, workers: int) -> S
     log = read_event_log(events)
     seconds: dict[Stage, float] = defaultdict(float)
     cpu: dict[Stage, dict[Kind, float]] = {stage: defaultdict(float) for stage in STAGES}
-    for window in log.windows(log.batches[WARM_UPS:]):
+    for window in log.windows(log.batches[cut.warm_ups :]):
         seconds[window.stage] += window.end - window.start
         for kind, used in times.between(window.start, window.end).items():
             cpu[window.stage][kind] += used.cpu
-    left = archive.behind(*_place(log.batches[WARM_UPS - 1].end_offset))
-    moved = _moved(log, times, _kept(target, pipeline, left / archive.size))
+    left = archive.behind(*_place(log.batches[cut.warm_ups - 1].end_offset))
+    moved = _moved(log, times, _kept(target, pipeline, left / archive.size), cut.warm_ups)
     _require_all(target, pipeline)
     return Spent(archive.rows * left / archive.size, seconds, cpu, left, moved)
 
@@ -166,18 +204,18 @@ def _kept(target: Target, pipeline: ArchivePipeline, share: float) -> tuple[floa
     return target.size(pipeline.place) * share, noted * share
 
 
-def _moved(log: EventLog, times: ProcessTimes, kept: tuple[float, float]) -> Mapping[Stage, Moved]:
+def _moved(log: EventLog, times: ProcessTimes, kept: tuple[float, float], warm_ups: int) -> Mapping[Stage, Moved]:
     """What each stage moved of the batches that count."""
-    since, until = log.batches[WARM_UPS].start, log.batches[-1].end
-    before = log.batches[WARM_UPS - 1]
+    since, until = log.batches[warm_ups].start, log.batches[-1].end
+    before = log.batches[warm_ups - 1]
     # It begins with a batch at once when the one before has ended, and is at rest while that is read.
     planner = times.between((before.planned + before.end) / 2, until)["planner"]
     reading, writing = (list(log.tasks_of(stage, since)) for stage in ("read", "write"))
-    sent = sum(task.sent for task in (*reading, *writing))
+    sent = sum(sum(task.sent) for task in (*reading, *writing))
     delivered, noted = kept
     return {
         "plan": Moved(planner.read, planner.written),
-        "read": Moved(times.between(since, until)["workers"].read - sent, sum(task.returned for task in reading)),
+        "read": Moved(times.between(since, until)["workers"].read - sent, sum(sum(task.returned) for task in reading)),
         "write": Moved(sum(task.shuffled for task in (*reading, *writing)), delivered),
         "commit": Moved(0, noted),
     }

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.event_log import read_event_log
 from benchmarks.following import WARM
 from benchmarks.goals import figures
 from benchmarks.measured import Measured
 from benchmarks.process_times import ProcessTimes
+from benchmarks.processors import confined
 from benchmarks.stages import Spent, judged
 from benchmarks.systems import DELTA, KAFKA, SPARK_DELTA, SPARK_DELTA_FILES, SPARK_KAFKA
 from benchmarks.usage import Usage
@@ -45,6 +50,55 @@ def test_what_a_process_reads_and_writes_is_counted(tmp_path: Path) -> None:
         child.stdin.write(b"\n")
     assert size <= used.read < 3 * size
     assert size <= used.written < 1.1 * size
+
+
+def stage_completed(number: int, rdds: list[str]) -> dict[str, Any]:
+    """As Spark's event log has it."""
+    info = {"Stage ID": number, "RDD Info": [{"Name": name} for name in rdds]}
+    return {"Event": "SparkListenerStageCompleted", "Stage Info": {**info, "Submission Time": 1, "Completion Time": 9}}
+
+
+def task_ended(stage: int, end: int, returned: dict[int, int]) -> dict[str, Any]:
+    """One that moved so many bytes to Java by each of its plan's nodes."""
+    nodes = [
+        {"ID": node, "Name": f"data {what} Python workers", "Update": str(size)}
+        for node, size in reversed(returned.items())
+        for what in ("sent to", "returned from")
+    ]
+    return {
+        "Event": "SparkListenerTaskEnd",
+        "Stage ID": stage,
+        "Task Info": {"Finish Time": end, "Accumulables": nodes},
+        "Task Metrics": {"Shuffle Write Metrics": {"Shuffle Bytes Written": 0}},
+    }
+
+
+def test_of_what_a_data_source_has_moved_so_far_each_task_counts_its_own(tmp_path: Path) -> None:
+    events = [
+        task_ended(1, 1000, {7: 100, 9: 3}),
+        task_ended(1, 2000, {7: 150, 9: 3}),
+        stage_completed(1, ["a", "b"]),
+        task_ended(2, 3000, {12: 5}),
+        stage_completed(2, ["ShuffledRowRDD"]),
+        task_ended(3, 4000, {17: 350}),
+        stage_completed(3, ["a"]),
+    ]
+    (tmp_path / "log").write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    tasks = read_event_log(tmp_path).tasks
+    assert [task.returned for task in tasks] == [(100, 3), (50, 3), (5,), (200,)]
+    assert [task.sent for task in tasks] == [(100, 3), (50, 3), (5,), (200,)]
+
+
+def test_what_is_confined_has_so_many_processors_and_no_more() -> None:
+    asked = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+    before = os.sched_getaffinity(0)
+    with confined(1):
+        assert int(subprocess.run(asked, check=True, stdout=subprocess.PIPE).stdout) == 1
+        with pytest.raises(ValueError, match="there are 1 processors"), confined(2):
+            pass
+    assert os.sched_getaffinity(0) == before
+    with confined(None):
+        assert os.sched_getaffinity(0) == before
 
 
 def warm(system: str, cpu: float) -> Measured:

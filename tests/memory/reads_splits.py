@@ -17,7 +17,7 @@ from cdckit.engine.spark.job import Form, Job
 
 def main(pipeline: str, form: str) -> None:
     """Reads, and prints the records' bytes and the peak of memory in MiB."""
-    reader = BatchReader(Job(load_pipeline(Path(pipeline)), cast("Form", form), buckets=2))
+    reader = BatchReader(Job(load_pipeline(Path(pipeline)), cast("Form", form)))
     read = 0
     for partition in reader.partitions():
         for batch in reader.read(partition):

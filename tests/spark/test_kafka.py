@@ -11,11 +11,13 @@ from typing import Any
 
 import pyspark
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as sql
 
 from cdckit.api.plugins import config_model, find
+from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import Component
 from cdckit.engine.runners.spark import SparkRunner
+from cdckit.engine.spark.task_delivery import by_bucket
 from kafka.reading import read_topic
 from spark.script import Script
 from testkit.servers.kafka import KafkaBroker
@@ -28,25 +30,27 @@ ADAPTIVE = {
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
     "spark.sql.shuffle.partitions": "16",
 }
-"""As users may have it: how many tasks write is planned anew once it is known what each of them would."""
+"""As users may have it: plans are made anew while they run."""
+OLD = tuple(map(int, pyspark.__version__.split(".")[:2])) < (4, 1)
 
 
 @pytest.fixture(params=["as planned", "adaptive"])
-def replanned(request: pytest.FixtureRequest, session: SparkSession) -> Iterator[bool]:
-    """Whether Spark plans anew how many tasks write."""
+def replanned(request: pytest.FixtureRequest, session: SparkSession) -> Iterator[None]:
+    """Whether Spark plans anew."""
     adaptive = request.param == "adaptive"
-    if adaptive and tuple(map(int, pyspark.__version__.split(".")[:2])) < (4, 1):
+    if adaptive and OLD:
         pytest.skip("streams of Spark 4.0 are never planned anew")
     before = {name: str(session.conf.get(name)) for name in ADAPTIVE}
     for name, value in ADAPTIVE.items() if adaptive else ():
         session.conf.set(name, value)
-    yield adaptive
+    yield
     for name, value in before.items():
         session.conf.set(name, value)
 
 
+@pytest.mark.usefixtures("replanned")
 def test_each_keys_order_holds_though_splits_are_read_together(
-    session: SparkSession, kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str, replanned: bool
+    session: SparkSession, kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
 ) -> None:
     keys, rounds = 7, 60
     for number in range(keys * rounds):
@@ -59,7 +63,8 @@ def test_each_keys_order_holds_though_splits_are_read_together(
     before = max(plans_of(session), default=-1)
     SparkRunner(pipeline).run(once=True)
     plans = [plan for number, plan in plans_of(session).items() if number > before]
-    assert any("AQEShuffleRead" in plan and "coalesced" in plan for plan in plans) is replanned
+    assert any("MapInArrow" in plan for plan in plans)
+    assert not any("coalesced" in plan for plan in plans)
     names, positions = defaultdict(list), []
     for record in read_topic(kafka_broker.bootstrap, f"script.shop.{unique_name}"):
         assert record.key is not None
@@ -70,6 +75,31 @@ def test_each_keys_order_holds_though_splits_are_read_together(
     for key, found in names.items():
         assert found == [{"id": key, "name": name} for name in expected]
     assert len(set(positions)) == keys * rounds + 2
+
+
+def test_the_reader_of_the_only_split_writes_it(
+    session: SparkSession, kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
+) -> None:
+    for number in range(5000):
+        script.change("u", {"id": number % 7, "name": str(number)}, table=unique_name)
+    pipeline = script.pipeline(tmp_path / "state", "kafka", bootstrap_servers=kafka_broker.bootstrap)
+    # Where changes wait, one task reads all.
+    waits = ErrorHandling("quarantine", folder=tmp_path / "quarantine", later_changes="wait")
+    pipeline = replace(pipeline, errors=waits)
+    before = max(plans_of(session), default=-1)
+    SparkRunner(pipeline).run(once=True)
+    plans = [plan for number, plan in plans_of(session).items() if number > before]
+    assert plans and not any("MapInArrow" in plan for plan in plans), "a second Python process would get all of it"
+    records = read_topic(kafka_broker.bootstrap, f"script.shop.{unique_name}")
+    assert [json.loads(record.value or b"")["after"]["name"] for record in records] == [*map(str, range(5000))]
+
+
+@pytest.mark.skipif(OLD, reason="Spark 4.0 puts rows into partitions by hashes alone")
+@pytest.mark.parametrize("parallelism", [2, 3, 16])
+def test_each_share_of_the_keys_has_a_task_of_its_own(session: SparkSession, parallelism: int) -> None:
+    packets = session.range(100).selectExpr(f"int(id % {parallelism}) as bucket", "id as position")
+    found = by_bucket(packets, parallelism).select("bucket", sql.spark_partition_id().alias("task")).distinct()
+    assert sorted(map(tuple, found.collect())) == [(number, number) for number in range(parallelism)]
 
 
 def test_values_in_avro_keys_as_texts(

@@ -57,10 +57,6 @@ log = logging.getLogger("cdckit.runner")
 COPIES = "copies"
 """The folder of the state's copies, beside the checkpoints."""
 
-BUCKETS = 4
-"""How many shares of the keys there are for each split that may be read at the same time, so that writers get even
-ones."""
-
 
 class _Kept(NamedTuple):
     """What the state keeps when a run begins.
@@ -144,7 +140,7 @@ class SparkRunner(Runner):
             self.pipeline,
             delivery.form,
             parallelism_of(session),
-            BUCKETS if delivery.shared else 0,
+            delivery.task_sink,
             self.pipeline.batch_max_bytes or MAX_BYTES,
             grows=not self.pipeline.batch_max_bytes,
             batch_seconds=self.pipeline.batch_target_ms / 1000,

@@ -21,6 +21,7 @@ from cdckit.engine.state.spark_checkpoint import Folder
 
 if TYPE_CHECKING:
     from cdckit.engine.spark.batch_ledger import BatchLedger
+    from cdckit.engine.spark.task_sink import TaskSink
 
 
 class Delivery(ABC):
@@ -35,8 +36,8 @@ class Delivery(ABC):
     once_each: bool = True
     """Whether a task may run only once at a time, for what it writes is there at once."""
 
-    shared: bool = False
-    """Whether several tasks write, each its share of the keys."""
+    task_sink: TaskSink | None = None
+    """What tasks write, each its share of the keys, once it is open; None: the driver writes."""
 
     marks: bool = False
     """Whether it takes table marks."""

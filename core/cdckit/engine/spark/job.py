@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from uuid import uuid4
 
 from cdckit.api.record import Offset
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.spark.inbox import Address
 from cdckit.engine.spark.table_shape import TableShape
+
+if TYPE_CHECKING:
+    from cdckit.engine.spark.task_sink import TaskSink
 
 Form = Literal["messages", "packed messages", "table rows", "typed rows"]
 """What the workers hand to the JVM: a row for each message, packets of messages, the packets of a table sink, or rows
@@ -38,8 +41,7 @@ class Job:
         pipeline: what is read, and what becomes of it.
         form: what the workers hand on.
         parallelism: how many splits may be read at the same time, where there is no driver to be asked.
-        buckets: how many shares of the keys packets are made for, for each split that may be read at the same time; 0:
-            they are not put into shares.
+        task_sink: what tasks write, each its share of the keys; None: they write nothing.
         max_bytes: how much of a backlog one batch takes, in bytes of the source's log.
         grows: whether that is more where many splits may be read at the same time.
         batch_seconds: how long the delivery of a batch of the log is to take; 0: size alone counts.
@@ -67,7 +69,7 @@ class Job:
     pipeline: ResolvedPipeline
     form: Form = "messages"
     parallelism: int = 1
-    buckets: int = 0
+    task_sink: TaskSink | None = None
     max_bytes: int = MAX_BYTES
     grows: bool = False
     batch_seconds: float = 0.0

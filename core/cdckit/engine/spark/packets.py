@@ -22,10 +22,14 @@ _SIZE = struct.Struct("<Q")
 _COLUMNS = ("topics", "partitions", "keys", "values", "headers", "positions", "timestamps")
 
 
+def written_packet(rows: int) -> pa.RecordBatch:
+    """What is left of messages that are written already: how many there were."""
+    return packet_batch([("", "", 0, "", rows, b"", None)])
+
+
 def message_packets(messages: Messages, buckets: int) -> pa.RecordBatch:
     """Messages as rows, one for each bucket that has any."""
-    # One split is in order as it is, and needs no shuffle.
-    if buckets == 1:
+    if buckets < 2:
         shares = {0: messages} if len(messages) else {}
     else:
         shares = {bucket: _taken(messages, places) for bucket, places in _places(messages, buckets).items()}

@@ -21,29 +21,29 @@ class SplitPartition(InputPartition):
 
     Attributes:
         splits: what is read, one after another; none where there is nothing.
-        buckets: how many shares of the keys its packets are made for.
+        buckets: how many shares of the keys its packets are made for; 0: whoever reads it has all there is of each key.
         plan: tells the plan that it is of from others of the same batch.
         number: its own in the plan.
     """
 
-    def __init__(self, splits: Sequence[Split], buckets: int = 1) -> None:
+    def __init__(self, splits: Sequence[Split], buckets: int = 0) -> None:
         super().__init__(splits)
         self.splits = splits
         self.buckets = buckets
         self.plan, self.number = "", 0
 
 
-def partitions_of(splits: Sequence[Split], buckets: int = 1, *, in_order: bool = False) -> list[SplitPartition]:
+def partitions_of(splits: Sequence[Split], buckets: int = 0, *, in_order: bool = False) -> list[SplitPartition]:
     """The only partition of a batch needs no shares: nothing is sorted.
 
     Args:
         splits: what is read.
-        buckets: how many shares of the keys there are.
+        buckets: how many shares of the keys there are; 0: none.
         in_order: whether one task reads all, so that it knows of each failure before what comes behind it.
     """
     if in_order and splits:
         return [SplitPartition(splits)]
-    return [SplitPartition([split], buckets if len(splits) > 1 else 1) for split in splits]
+    return [SplitPartition([split], buckets if len(splits) > 1 else 0) for split in splits]
 
 
 def numbered(partitions: Sequence[SplitPartition]) -> str:

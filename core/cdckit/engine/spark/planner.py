@@ -49,7 +49,7 @@ class Plan(NamedTuple):
 
     Attributes:
         splits: its parts.
-        buckets: how many shares of the keys there are, where several splits are read together.
+        buckets: how many shares of the keys there are, where several splits are read together; 0: none.
     """
 
     splits: Sequence[Split]
@@ -257,13 +257,13 @@ class Planner:
         self._notices.planned(batch)
         kept = None if start == end else self._kept.of(end)
         if kept is not None:
-            return Plan([Split(plain(start), plain(end), kept)], 1)
+            return Plan([Split(plain(start), plain(end), kept)], 0)
         parallelism = self._parallelism()
         splits = self.source.plan(plain(start), plain(end), parallelism)
         if self._watch is not None:
             self._watch.require_same(self.source, lambda: make_chain(self.job.pipeline.transforms))
         self._copy()
-        return Plan(splits, max(1, self.job.buckets * parallelism))
+        return Plan(splits, 0 if self.job.task_sink is None else parallelism)
 
     def told(self, end: Offset, partitions: Sequence[SplitPartition]) -> None:
         """Tells the driver, where it keeps a ledger, which tasks read a batch.

@@ -6,6 +6,7 @@ Python workers live from batch to batch, so what is expensive to make (connectio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,10 @@ from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.kept_batches import KeptBatch
 from cdckit.engine.spark.notices import ProcessNotices
-from cdckit.engine.spark.packets import message_packets
+from cdckit.engine.spark.packets import message_packets, written_packet
 from cdckit.engine.spark.relay import relayed
 from cdckit.engine.spark.table_output import TableOutput
+from cdckit.engine.spark.task_sink import OpenTaskSink
 from cdckit.engine.spark.typed_rows import TypedRows
 from cdckit.engine.spark.worker_cache import WorkerCache
 from cdckit.tables.sink import SparkTableSink
@@ -100,20 +102,22 @@ class _Reading:
             self._found = found
             self.notices.topics_found(found)
 
-    def output(self, buckets: int) -> Output:
-        """The output for one task."""
+    def output(self, buckets: int, sink: OpenTaskSink | None) -> Output:
+        """The output for one task, which writes its messages where it has the sink."""
         if self.job.form == "table rows":
-            sink = make_sink(self.job.pipeline)
-            assert isinstance(sink, SparkTableSink)
+            tables = make_sink(self.job.pipeline)
+            assert isinstance(tables, SparkTableSink)
             rows = None if self.ledger is None else self.ledger.rows
             name = self.job.pipeline.sink.registration.name
-            encode = sink.task_encoder(beside_driver=self.job.spools)
+            encode = tables.task_encoder(beside_driver=self.job.spools)
             return TableOutput(encode, self._encoder.chain, self.faults, name, rows)
         if self.job.shape is not None:
             return TypedRows(self.job.shape, self._encoder.chain, marks=self.source.tells_marks)
         portions = self._encoder.portions
         if self.job.form == "messages":
             return lambda records, _: map(to_arrow, portions(records))
+        if sink is not None:
+            return lambda records, _: (written_packet(sink.write(messages)) for messages in portions(records))
         return lambda records, _: (message_packets(messages, buckets) for messages in portions(records))
 
     def batches(self, split: Split) -> Iterator[Batch]:
@@ -159,19 +163,19 @@ def read_splits(
     Args:
         job: the query.
         splits: what is read.
-        buckets: how many shares of the keys packets are made for.
+        buckets: how many shares of the keys packets are made for; 0: this task writes, where tasks do.
         task: the plan that this is of, and its number there.
 
     Raises:
         WorkerError: a split cannot be read, decoded or encoded.
     """
     with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
-        output = reading.output(buckets)
         if reading.faults is not None:
             reading.faults.begin()
         if reading.ledger is not None:
             reading.ledger.begin(*task)
-        yield from _made(reading, splits, output)
+        with nullcontext() if buckets or job.task_sink is None else job.task_sink.writing() as sink:
+            yield from _made(reading, splits, reading.output(buckets, sink))
         if reading.faults is not None:
             # Before the task ends, as Spark may commit the batch from then on: what is set aside has to be kept by
             # then.
