@@ -1,6 +1,7 @@
 """The names of the public face, by the modules that define them."""
 
 from .api.api_version import API_VERSION as API_VERSION
+from .api.begun import BegunPlaces as BegunPlaces
 from .api.checks import (
     Checks as Checks,
     Finding as Finding,

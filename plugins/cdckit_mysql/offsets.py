@@ -23,6 +23,9 @@ from cdckit_mysql.snapshot.cursor import SnapshotCursor
 SNAPSHOT_RUNNING = "INITIAL"
 """What Debezium's offsets say in `snapshot` while the first snapshot is not finished."""
 
+NO_GTID = "file="
+"""What the id of a transaction without an identifier begins with: its place in the log."""
+
 _EPOCH = "cdckit_epoch"
 _SERVER = "cdckit_server"
 _SNAPSHOT_CHUNKS = "cdckit_snapshot_chunks"
@@ -60,24 +63,27 @@ class ToldPart(NamedTuple):
         gtid: its identifier.
         rows: of each table that is captured, how many rows.
         left: how many of these are still to be passed over, at a server that tells the transaction from its begin.
+        events: of each table, how many events were numbered at the server before; None where events are not numbered.
     """
 
     gtid: str
     rows: Mapping[str, int]
     left: Mapping[str, int]
+    events: Mapping[str, int] | None = None
 
     @classmethod
     def from_json(cls, part: Mapping[str, Any] | None) -> Self | None:
         """As an offset keeps it."""
-        return None if not part else cls(str(part["gtid"]), _counted(part["rows"]), _counted(part.get("left", {})))
+        if not part:
+            return None
+        events = None if part.get("events") is None else _counted(part["events"])
+        return cls(str(part["gtid"]), _counted(part["rows"]), _counted(part.get("left", {})), events)
 
     def to_json(self) -> dict[str, Any]:
         """As an offset keeps it."""
-        return {name: value for name, value in self._asdict().items() if value}
-
-    def again(self) -> Self:
-        """The same where the transaction comes from its begin."""
-        return self._replace(left=self.rows)
+        events = {} if self.events is None else {"events": self.events}
+        left = {"left": self.left} if self.left else {}
+        return {"gtid": self.gtid, "rows": self.rows, **left, **events}
 
 
 def _counted(rows: Mapping[str, Any]) -> dict[str, int]:
@@ -216,14 +222,21 @@ class LogOffset(ConnectorOffset):
             pos=0,
             event=0,  # the events of a transaction in hand need not be the same there: its rows are counted
             row=0,
-            # The numbers of a transaction's events begin anew with it: then it is told of from its begin.
-            told=None if self.told is None or self.transaction_id is not None else self.told.again(),
+            told=self._told_again(),
             transaction_id=None,
             counts={},
             by_gtid_until="",
             end_told=False,
             row_in_part=False,
         )
+
+    def _told_again(self) -> ToldPart | None:
+        """What was told of the transaction in hand, where that comes from its begin."""
+        gtid = self.transaction_id
+        if gtid is None or gtid.startswith(NO_GTID):
+            return None if self.told is None else self.told._replace(left=self.told.rows)
+        rows = self.told.rows if self.told is not None and self.told.gtid == gtid else {}
+        return ToldPart(gtid, rows, rows, self.counts)
 
     def same_log(self, other: Self) -> bool:
         """Whether both count in the log of one server."""

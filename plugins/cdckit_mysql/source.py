@@ -61,6 +61,7 @@ from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader, heartbeats_of, kept_events, read_kept
+from cdckit_mysql.streaming.repeating_processor import processor_of
 from cdckit_mysql.streaming.reselection import Reselection
 from cdckit_mysql.streaming.spool import Spool
 from cdckit_mysql.streaming.strict_processor import StrictProcessors
@@ -215,7 +216,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._tell_captured(tables)
         check_guardrail(self._config, self._filters.count(tables))
         check_topics(self._config, self._filters, tables)
-        return Split(start, None, LogWork(tables, self._origin.dialect, self._run_id))
+        return Split(start, None, LogWork(tables, self._origin.dialect, self._run_id, ends=self._begun))
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """The split up to `end`: who reads it here keeps the definitions that change on the way."""
@@ -302,8 +303,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             yield from read_chunks(self._config, self._filters, versions, work.chunks, point, notify, work.dialect)
 
     def _read_between(self, start: LogOffset, end: LogOffset, signalled: bool) -> Iterator[Batch]:
-        work = LogWork(self._history.tables_at(start.position), self._origin.dialect, self._run_id, here=True)
-        signals = self._signals if signalled else None
+        tables, signals = self._history.tables_at(start.position), self._signals if signalled else None
+        work = LogWork(tables, self._origin.dialect, self._run_id, here=True, ends=self._begun)
         return self._read_log(Split(start.to_json(), end.to_json(), work), signals, within=True)
 
     def _read_log(
@@ -324,9 +325,9 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
 
         def make_processor(at: LogOffset) -> LogProcessor:
             if history is not None:
-                history.moved(at.position, definitions.tables)
+                history.moved(at.position, definitions.tables, anew=at.epoch > start.epoch)
             parts = (self._config, self._filters, versions, definitions, at, marker, listen)
-            processor = LogProcessor(*parts, self._reselection)
+            processor = processor_of(work.ends, *parts, self._reselection)
             processor.count_in(self._context.counts)
             processor.failures.undecoded = None if self._filters.hides_columns else self._context.undecoded
             return processor
@@ -346,7 +347,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             if history is not None:
                 self._planner.replayed(planned, end, here, definitions.tables)
 
-        return self._ranged(reader.range(read_from, end, replayed))
+        return self._ranged(reader.range(read_from, end, replayed, within=within))
 
     def _definitions(self, tables: Tables, dialect: Dialect, history: SchemaHistory | None) -> Definitions:
         notices = self._context.notices

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from cdckit.connector.resnapshot import Resnapshot
 from cdckit_mysql.offsets import LogOffset
@@ -80,6 +80,7 @@ class LogWork:
         begun: what it must know of a transaction that it begins within; else None.
         others: the captured tables at its start, where its statements make table marks, which tell of those that it
             does not name, too; None: `tables` has all that are told of.
+        ends: by their numbers, where batches end of which a sink has a part, behind the split's start.
     """
 
     tables: Tables
@@ -94,6 +95,7 @@ class LogWork:
     part: bool = False
     begun: BegunTransaction | None = None
     others: OtherTables | None = None
+    ends: Mapping[int, LogOffset] = field(default_factory=dict)
 
     def unnamed(self) -> Callable[[], Iterable[Table]]:
         """Gives the captured tables that `tables` does not have now: whoever reads changes that."""

@@ -51,6 +51,42 @@ def test_of_a_planned_batch_a_table_has_all_or_nothing() -> None:
     assert taken(written, "a", "z", topic="u") == ["a", "z"]
 
 
+def test_where_positions_are_another_servers_it_counts_which_batches_hold_a_record() -> None:
+    last = {"behind": 6, "between": 7, "done": 8, "read": 9}
+    written = Written([BegunBatch(7, {"": "9b"}), BegunBatch(8, {"": "9d"}), BegunBatch(9, None)], last.get)
+    written.held = {"a": [7, 8], "c": [8]}
+    assert taken(written, "a", "b", "c", "d", topic="behind") == ["a", "b", "c", "d"]
+    assert taken(written, "a", "b", "c", "d", topic="between") == ["b", "c", "d"]
+    assert taken(written, "a", "b", "c", "d", topic="done") == ["b", "d"]
+    assert taken(written, "a", "b", "c", "d", topic="read") == []
+    written.held = {}
+    assert taken(written, "e", topic="done") == ["e"]
+
+
+def test_the_state_keeps_where_batches_end(tmp_path: Path) -> None:
+    with closing(SqliteStateStore(tmp_path)) as state:
+        batches = TableBatches(state, {"at": 1})
+        batches.begin({"": "b"}, {"at": 2})
+        batches.begin({"": "c"})
+        again = TableBatches(state, {"at": 1})
+        assert again.begun == [BegunBatch(1, {"": "b"}, {"at": 2}), BegunBatch(2, {"": "c"})]
+        assert again.ends == {1: {"at": 2}}
+        kept = state.get(KEPT_AS)
+        state.put(KEPT_AS, {**kept, "begun": [[1, {"": "b"}], [2, None]]})  # as older versions left it
+        assert TableBatches(state, {"at": 1}).begun == [BegunBatch(1, {"": "b"}), BegunBatch(2, None)]
+
+
+def test_what_has_come_again_is_behind_whatever_its_positions_are(tmp_path: Path) -> None:
+    with closing(SqliteStateStore(tmp_path)) as state:
+        TableBatches(state, None).begin({"": "9z"}, {"at": "elsewhere"})
+        again = TableBatches(state, None)
+        again.came()
+        again.begin({"": "1a"}, {"at": 1})
+        again.saving({"at": 1}, {"": "1a"})
+        again.saved({"at": 1}, {"": "1a"})
+        assert (again.begun, TableBatches(state, {"at": 1}).begun) == ([], [])
+
+
 def test_batches_are_known_until_the_offset_behind_them_is_saved(tmp_path: Path) -> None:
     with closing(SqliteStateStore(tmp_path)) as state:
         first = TableBatches(state, {"at": 1})
@@ -96,9 +132,10 @@ def test_a_plan_holds_until_it_is_done(tmp_path: Path) -> None:
 
 def test_a_damaged_note_is_told(tmp_path: Path) -> None:
     with closing(SqliteStateStore(tmp_path)) as state:
-        state.put(KEPT_AS, {"generation": "g", "number": "x"})
-        with pytest.raises(StateError, match="batches of tables"):
-            TableBatches(state, None)
+        for part in ({"number": "x"}, {"number": 1, "starts": [None], "begun": [[1, {}, "x"]], "end": None}):
+            state.put(KEPT_AS, {"generation": "g", **part})
+            with pytest.raises(StateError, match="batches of tables"):
+                TableBatches(state, None)
 
 
 def test_options_of_a_store_are_secrets() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cdckit import plain
 from cdckit.api.record import Batch, Record
+from cdckit.errors import SourceError
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.asked_server import AskedServer
 from cdckit_mysql.streaming.retention import why_lost
@@ -16,6 +19,7 @@ from mysql.capture import Capture, changes, config_for
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import SQLServer
+from testkit.topology import alone, detach, executed, has, wait_until
 
 Pair = tuple[SQLServer, SQLServer]
 
@@ -131,17 +135,82 @@ def test_the_rest_of_a_transaction_comes_from_the_replica(pair: Pair, tmp_path: 
     assert len(first) > 5, "batches end within the transaction"
 
 
+def test_what_was_begun_is_known_at_the_replica(pair: Pair, tmp_path: Path) -> None:
+    """Of each record that comes again there it is said which batches hold it, wherever these ended."""
+    primary, replica = pair
+    updates = {"log_replica_updates": True} if isinstance(replica, MySQLServer) else {"log_slave_updates": True}
+    replica.restart(server_id=4242, log_bin="other", binlog_row_event_max_size=256, **updates)
+    primary.run_sql("CREATE TABLE d.u (id INT PRIMARY KEY, v VARCHAR(300))")
+    alone(replica, "CREATE TABLE d.own (id INT PRIMARY KEY); INSERT INTO d.own VALUES (1);")
+    options = {"provide_transaction_metadata": True, "max_batch_size": 1}
+    with Capture(config_for(primary, **options), tmp_path).closing() as reading:
+        reading.once()
+        primary.run_sql(f"{TRANSACTION} ALTER TABLE d.t ADD v INT; BEGIN; INSERT INTO d.u VALUES (9, 'nine'); COMMIT;")
+        first = _batches(reading, ("c", "u", None, (9, "nine")))
+    _wait_for(replica, 999)
+    for known in range(0, len(first) - 2, 3):
+        with Capture(config_for(replica, **options), tmp_path).closing() as reading:
+            if known:
+                reading.keep(first[known - 1].offset)
+            ends = {number: batch.offset for number, batch in enumerate(first[known:]) if batch.offset is not None}
+            reading.source.begun(ends)
+            assert isinstance(ends[0], dict)
+            again = _batches(reading, ("c", "u", None, (9, "nine")))
+        held = {place: numbers for batch in again if batch.begun for place, numbers in batch.begun.held.items()}
+        for number in ends:
+            before = _records(first[known : known + number + 1])
+            found = [record for record in _records(again) if number in held.get(record.position, ())]
+            assert _told(found) == _told(before), f"from {known} to {number}"
+        ended = [batch.begun.ended for batch in again if batch.begun]
+        assert ended == [*([False] * (len(ended) - 1)), True]
+
+
+@pytest.mark.parametrize("way", ["saved", "begun"])
+def test_a_transaction_that_died_in_part_is_told(pair: Pair, tmp_path: Path, way: str) -> None:
+    """What was told of it cannot be taken back: the replica that lacks it is not read, though the offset has it not."""
+    primary, replica = pair
+    primary.run_sql("CREATE TABLE d.u (id INT PRIMARY KEY, v VARCHAR(300))")
+    with Capture(config_for(primary, max_batch_size=1), tmp_path).closing() as reading:
+        reading.once()
+        saved = reading.offset()
+        _wait_for(replica, 1)
+        wait_until(lambda: has(replica, executed(primary)), "the end of the replica's lag")
+        detach(replica)
+        primary.run_sql(TRANSACTION.partition("COMMIT;")[2])
+        part = next(batch.offset for batch in _batches(reading) if batch.offset and "cdckit_told" in batch.offset)
+        reading.keep(part if way == "saved" else saved)
+    with Capture(config_for(replica), tmp_path).closing() as reading:
+        reading.source.begun({7: part} if way == "begun" else {})
+        with pytest.raises(SourceError, match=r"does not have|lacks"), reading.following() as batches:
+            next(iter(batches))
+
+
+def _change(record: Record) -> tuple[Any, ...] | None:
+    """What a record says of a row, if it is of one."""
+    return None if record.topic.endswith(".transaction") else changes([record])[0]
+
+
+def _told(records: Iterable[Record]) -> list[str]:
+    """What records say, without where they stand in a server's log."""
+    return [f"{record.topic} {_said(record)}" for record in records]
+
+
+def _said(record: Record) -> Any:
+    value = {} if record.value is None else plain(record.value)
+    return {name: said for name, said in value.items() if name not in ("source", "ts_ms", "ts_us", "ts_ns")}
+
+
 def _records(batches: Iterable[Batch]) -> list[Record]:
     return [record for batch in batches for record in batch.records]
 
 
-def _batches(reading: Capture) -> list[Batch]:
+def _batches(reading: Capture, last: tuple[Any, ...] = LAST) -> list[Batch]:
     """The log from the kept offset on, up to the last change."""
     found = []
     with reading.following() as batches:
         for batch in batches:
             found.append(batch)
-            if LAST in changes(batch.records):
+            if any(_change(record) == last for record in batch.records):
                 return found
     raise AssertionError("the log has ended")
 

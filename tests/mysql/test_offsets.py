@@ -145,9 +145,13 @@ def test_damaged_counts_of_rows_are_refused(part: object) -> None:
         LogOffset.from_json({"file": "b.1", "pos": 4, "cdckit_told": part})
 
 
-def test_numbered_events_are_told_from_the_begin_at_another_server() -> None:
-    start = LogOffset(file="b.1", gtids="u:1-5", event=4, transaction_id="u:6", told=ToldPart("u:6", {"d.t": 5}, {}))
-    assert start.moved_to("two").told is None
+@pytest.mark.parametrize("rows", [{"d.t": 5}, {}])
+def test_events_go_on_being_numbered_at_another_server(rows: dict[str, int]) -> None:
+    told = ToldPart("u:6", rows, {}) if rows else None
+    start = LogOffset(file="b.1", gtids="u:1-5", event=4, transaction_id="u:6", counts={"d.t": 7}, told=told)
+    moved = LogOffset.from_json(start.moved_to("two").to_json())
+    assert moved.told == ToldPart("u:6", rows, rows, {"d.t": 7})
+    assert (moved.transaction_id, moved.counts) == (None, {})
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from cdckit.api.schema import STRING, Schema
 from cdckit.api.struct import Struct
 
 if TYPE_CHECKING:
+    from cdckit.api.begun import BegunPlaces
     from cdckit.api.marks import TableMark
 
 Offset = dict[str, Any]
@@ -115,6 +116,8 @@ class Batch:
             say between which records.
         repeats: reading on from the offset gives some of the records so far again, so that a sink which takes each
             record once keeps them for a later offset.
+        begun: what it holds of batches that were begun before (`Source.begun`), where positions do not tell that; None:
+            they do, or there is nothing of those.
     """
 
     records: Sequence[Record]
@@ -124,3 +127,4 @@ class Batch:
     save: bool = False
     marks: Sequence[TableMark] = ()
     repeats: bool = False
+    begun: BegunPlaces | None = None

@@ -144,6 +144,18 @@ class Source(ABC):
         """
         return None
 
+    def begun(self, ends: Mapping[int, Offset]) -> None:
+        """Says what has been delivered in part behind the offset that is planned from next.
+
+        Called before `plan` by a runner whose sink knows by positions what it has. A source whose positions are others
+        at another server tells there what its batches hold of those (`Batch.begun`), until all of it has come. Not
+        heard by default.
+
+        Args:
+            ends: by their numbers, the offsets of batches that were begun, up to each of which some tables have all.
+        """
+        return
+
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """An open-ended split up to `end`, for a runner that reads it in the process that holds the state.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar, Generic, TypeVar
@@ -63,6 +63,7 @@ class ConnectorSource(Source, Generic[Config, At]):
         self._context = SourceContext(config.topic_prefix)
         self._mailbox: Mailbox | None = None
         self._waits_told = False
+        self._begun: Mapping[int, At] = {}
         self._again: RowsAgain[At] = RowsAgain(lambda: self._state, self._log_end, self._lies_before)
 
     def open(self, context: SourceContext) -> None:
@@ -100,6 +101,10 @@ class ConnectorSource(Source, Generic[Config, At]):
         if self._context.state is None:
             raise StateError("planning needs the pipeline's state")
         return self._context.state
+
+    def begun(self, ends: Mapping[int, Offset]) -> None:
+        """Keeps them for the splits of the log."""
+        self._begun = {number: self._offsets.from_json(end) for number, end in ends.items()}
 
     def passed(self, offset: Offset, point: Offset) -> bool:
         """As the places in the log say; within a snapshot that is not finished nothing is passed."""

@@ -9,7 +9,7 @@ takes those alone that it lacks.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from cdckit.api.marks import RoutedMark
@@ -26,10 +26,12 @@ class BegunBatch:
         number: its number.
         reached: by lane ("" where there is one alone) the position of its last record, so that a table which has the
             batch has all records up to there; None: it holds all that is told before the next saved offset.
+        end: the offset that it ends at; None where it ends between two.
     """
 
     number: int
     reached: Mapping[str, str] | None
+    end: Offset | None = None
 
 
 class DirectTableSink(TableSink):
@@ -65,6 +67,17 @@ class DirectTableSink(TableSink):
             generation: tells numbers of batches from those of before, as `TableContext.generation`.
             begun: the batches behind that offset whose writing has begun, by this process or one before it.
         """
+
+    def held(self, places: Mapping[str, Collection[int]]) -> None:
+        """Says before `write` which of the batches of `begin` hold what comes.
+
+        Positions of then and of now are those of two servers, and do not sort: up to the next `begin` none counts. A
+        sink that does not hear it writes what it has once more.
+
+        Args:
+            places: by positions of records and marks the batches' numbers; what is not named is in none.
+        """
+        return
 
     @abstractmethod
     def write(self, records: Sequence[Record], marks: Sequence[RoutedMark], *, whole: bool = False) -> None:

@@ -80,12 +80,17 @@ class SchemaHistory:
         """Whether the definitions in force behind `position` are known."""
         return next(iter(self._state.read_history(HISTORY, position.end())), None) is not None
 
-    def moved(self, position: LogPosition, tables: Tables) -> None:
+    def moved(self, position: LogPosition, tables: Tables, *, anew: bool = False) -> None:
         """Notes all definitions anew where the log of another server begins to count, whose files are not known yet.
 
         What is noted behind that place is of an attempt that came to nothing, perhaps at yet another server.
+
+        Args:
+            position: the place.
+            tables: the definitions there.
+            anew: whether it begins to count though its files are known, as where a former server is gone back to.
         """
-        if not position.file:
+        if anew or not position.file:
             before = self._state.read_history(HISTORY, position.prefix)
             self._state.replace_history(HISTORY, [*before, *_all_of(position, tables)])
 

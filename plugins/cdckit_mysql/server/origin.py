@@ -174,6 +174,7 @@ class ServerOrigin:
             by_file=not follow,
             only=work.only_server(start, end, listens=listens),
             whole=not work.part,
+            ends=work.ends,
         )
 
     def faults(self) -> AbstractContextManager[None]:

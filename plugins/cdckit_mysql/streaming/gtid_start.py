@@ -87,6 +87,13 @@ class GtidStart:
             return MariaDbTransactions(MariaDbGtidSet.parse(read), MariaDbGtidSet.parse(end), self._choice)
         return MySqlTransactions(GtidSet.parse(read), GtidSet.parse(end), self._chooses)
 
+    def counted(self, text: str, *, mariadb: bool) -> GtidSet | MariaDbGtidSet:
+        """Those of some transactions that count."""
+        if not mariadb:
+            return GtidSet.parse(text).of(self._chooses)
+        domains = MariaDbGtidSet.parse(text).domains()
+        return MariaDbGtidSet({domain: last for domain, last in domains if self._choice(str(domain))})
+
     def due(self, read: GtidSet, end: GtidSet) -> GtidSet:
         """What a MySQL server must have for a range."""
         return (end - read).of(self._chooses)

@@ -11,9 +11,10 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.connection import Connection, at_once, connect, connect_for_log, driver_errors, place, release
 from cdckit_mysql.server.facts import Server, log_end, read_server
+from cdckit_mysql.streaming.begun_batches import NO_ENDS, Ends, behind_all, transactions_of
 from cdckit_mysql.streaming.gtid_start import GtidStart
 from cdckit_mysql.streaming.opened_log import OpenedLog
-from cdckit_mysql.streaming.retention import require_transactions
+from cdckit_mysql.streaming.retention import require_begun, require_transactions
 from cdckit_mysql.streaming.rollback_filter import CommittedLog
 from cdckit_mysql.streaming.transaction_range import TransactionRange
 
@@ -83,6 +84,7 @@ class LogOpener:
         only: the identity of the only server that will do; None: any of the topology.
         whole: whether MariaDB's transactions are given when they are whole, without what was rolled back in them; else
             the log is as it stands.
+        ends: where batches end of which a sink has a part: a server must have what lies before them.
     """
 
     def __init__(
@@ -95,8 +97,10 @@ class LogOpener:
         by_file: bool = False,
         only: str | None = None,
         whole: bool = True,
+        ends: Ends = NO_ENDS,
     ) -> None:
         self._config = config
+        self._ends = ends
         self._server_id = server_id(config, reader, attempt)
         self._follow = follow
         self._by_file = by_file
@@ -141,6 +145,11 @@ class LogOpener:
                 due = end if end is not None and end.file and _elsewhere(end, server) else None
                 if due is not None or known.server not in (None, server.identity):
                     require_transactions(connection, server, start, due, self._config)
+                for part in (*self._ends.values(), *([] if known.told is None else [known])):
+                    if part.gtids is not None and part.server not in (None, server.identity):
+                        whole = part.with_changes(gtids=transactions_of(part))
+                        require_begun(connection, server, start, whole, self._config)
+                start = behind_all(start, self._ends)
                 if not start.file:
                     # Up to its end of now this log may hold, between others, what was read at the server before.
                     start = start.with_changes(by_gtid_until=str(log_end(connection, server).position))

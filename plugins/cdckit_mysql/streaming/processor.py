@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from cdckit import Batch, DecodeError, Record, SourceCounts, Struct, TableMark, Undecoded
+from cdckit import Batch, BegunPlaces, DecodeError, Record, SourceCounts, Struct, TableMark, Undecoded
 from cdckit.connector.transactions import Transaction
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
@@ -32,7 +32,7 @@ from cdckit_mysql.events.table_marker import TableMarker
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.signalling import Signalling
-from cdckit_mysql.offsets import LogOffset, LogPosition, record_position
+from cdckit_mysql.offsets import NO_GTID, LogOffset, LogPosition, record_position
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.streaming.counts import TableTally, Tally, new_tally, pour
 from cdckit_mysql.streaming.definitions import Definitions
@@ -186,6 +186,13 @@ class LogProcessor:
             return offset
         return offset.with_changes(transaction_id=self._transaction.identifier, counts=dict(self._transaction.counts))
 
+    awaits = False
+    """Whether batches that were begun at another server hold something that has not come yet."""
+
+    def begun(self) -> BegunPlaces | None:
+        """What the records hold of such batches; asked before they are taken."""
+        return None
+
     @property
     def ended(self) -> bool:
         """Whether reading is not to go on from here."""
@@ -241,13 +248,13 @@ class LogProcessor:
         first = self._enter(event, thread, alone=alone)
         if not self._with_transactions:
             return
-        identifier = self.progress.gtid or f"file={self.progress.file},pos={event.start}"
+        identifier = self.progress.gtid or f"{NO_GTID}{self.progress.file},pos={event.start}"
         topic = self._versions.topics.transaction
         # Within a transaction that was begun before an interruption BEGIN was told then, and its rows go on counting
         # from where the offset says.
-        counts = self._counts if self.progress.resuming else None
+        counts = self._counts if self.progress.resuming else self.progress.events_told
         self._transaction = Transaction(topic, identifier, counts, self._transaction_schemas)
-        if not self.progress.resuming:
+        if counts is None:
             position = record_position(self._prefix(event), first)
             self.records.append(self._transaction.begin(position, self.progress.time_us // 1000))
 
@@ -338,11 +345,15 @@ class LogProcessor:
             records = [*rest, *records]
         if lacking is not None:
             records = maker.marked(records, lacking)
-        self.records += records
         self._tables[maker.name][event.change] += len(shown)
-        told = self.progress.rows_told
-        told[maker.name] = told.get(maker.name, 0) + len(shown)
+        self._tell(records, maker.name, len(shown), first_position + skip)
         return shown
+
+    def _tell(self, records: Sequence[Record], table: str, rows: int, first_position: int) -> None:
+        """Gives out the records of so many rows of a table, of which the first has the number that is named."""
+        self.records += records
+        told = self.progress.rows_told
+        told[table] = told.get(table, 0) + rows
 
     def _undecoded(self, event: RowsEvent, first_position: int, reason: str) -> Undecoded:
         facts = RowsFacts.of(event, self.progress, first_position, self._thread, self._query)
@@ -441,6 +452,8 @@ class LogProcessor:
         if self._marker is not None and changes:
             made_ms = self.progress.time_us // 1000
             self.marks += self._marker.of_statement(changes, self._definitions.tables, position.prefix, first, made_ms)
+            if self.marks:  # what a sink of tables writes by the old definition then ends at an offset
+                self._pause()
         if self._truncates:
             self._truncations(event, changes, position.prefix, first)
         if self._schema_changes is not None and changes:

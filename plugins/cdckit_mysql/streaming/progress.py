@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cdckit import DecodeError, StateError
 from cdckit_mysql.binlog.events import AnonymousGtid, Gtid, LogEvent, MariaDbGtid
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet, TransactionSource
@@ -17,7 +19,8 @@ class LogProgress:
     """Follows the events of the log and knows the offset behind each.
 
     Within a transaction the offset stays at its begin, and counts the events that are done, the begin included:
-    `events_done`, which grows from outside, as do the rows of each table that were told, `rows_told`.
+    `events_done`, which grows from outside, as do the rows of each table that were told, `rows_told`. Of a transaction
+    that another server has told in part it says how many events were numbered there, `events_told`.
 
     Args:
         start: where reading begins.
@@ -43,6 +46,7 @@ class LogProgress:
         self._end_told = start.end_told
         self._row_in_part = start.row_in_part
         self.rows_told: dict[str, int] = {}
+        self.events_told: Mapping[str, int] | None = None
         self._told = start.told
         self._rows_left: dict[str, int] = {}
         self._gtids = gtid_set(start.gtids, mariadb=mariadb)
@@ -138,7 +142,7 @@ class LogProgress:
         self.events_done = 1
         if self._told is not None and self._told.gtid == self.gtid:
             self.rows_told, self._rows_left = dict(self._told.rows), dict(self._told.left)
-            self._told = None
+            self.events_told, self._told = self._told.events, None
         elif self.rows_told:
             self.rows_told, self._rows_left = {}, {}
 
@@ -179,6 +183,7 @@ class LogProgress:
         self.in_transaction = self.alone = self._announced = False
         self.events_done = self._skip = self._skip_rows = 0
         self._end_told = self._row_in_part = False
+        self.events_told = None
         if self.rows_told:
             self.rows_told, self._rows_left = {}, {}
 
@@ -217,6 +222,19 @@ class LogProgress:
             if self._at[0] and (file_number(self._at[0]), self._at[1]) >= (file_number(file), int(pos)):
                 self._by_gtid_until = ""
         return self._by_gtid_until
+
+    def is_in(self, transactions: GtidSet | MariaDbGtidSet) -> bool:
+        """Whether the transaction in hand, or the one that has been announced, is one of some."""
+        match self._next:
+            case TransactionSource() as source, int(number):
+                return isinstance(transactions, GtidSet) and transactions.contains(source, number)
+            case int(domain), _, int(sequence):
+                return isinstance(transactions, MariaDbGtidSet) and transactions.contains(domain, sequence)
+        return False
+
+    def covers(self, transactions: GtidSet | MariaDbGtidSet) -> bool:
+        """Whether all of some transactions are done."""
+        return covers(self._gtids, transactions)
 
     def has(self, end: LogOffset) -> bool:
         """Whether the transactions before an offset are done, by their identifiers."""

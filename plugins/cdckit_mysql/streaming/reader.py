@@ -71,13 +71,16 @@ class LogReader:
                 self._heartbeat_action.run()
             yield replace(batch, records=[*batch.records, *due]) if due else batch
 
-    def range(self, start: LogOffset, end: LogOffset, replayed: Callable[[LogOffset], None]) -> Iterator[Batch]:
+    def range(
+        self, start: LogOffset, end: LogOffset, replayed: Callable[[LogOffset], None], *, within: bool = False
+    ) -> Iterator[Batch]:
         """Batches from `start` to `end`, and on to where the processor has come to an end with its own work.
 
         Args:
             start: where to begin.
             end: where to end.
             replayed: called at the end where that was planned at another server, with the start as this one counts.
+            within: whether more of the log belongs to the same batch.
 
         Raises:
             RetriableSourceError: the connection was lost, or the log ended before `end`.
@@ -86,8 +89,10 @@ class LogReader:
         connection, start = self._open_log(start, end)
         with connection:
             processor = self._make_processor(start)
+            yield from _begun(processor)
             if isinstance(connection, TransactionRange):
                 yield from self._replay(connection, processor)
+                self._require_begun(processor)
                 replayed(start)
                 yield Batch([], end.to_json(), processor.progress.time_us // 1000 or None)
                 return
@@ -113,6 +118,13 @@ class LogReader:
                     if connection.ended:
                         raise LogEndedError(f"the log ended before {until.position}")
                     events, size = read_events(connection, self._idle)
+            if not within:
+                self._require_begun(processor)
+
+    def _require_begun(self, processor: LogProcessor) -> None:
+        """Sees that a range has had what was begun at another server: that is written with it, or not at all."""
+        if processor.awaits and not processor.ended and not self._stopping():
+            raise LogEndedError("the log ended before transactions that tables have in part from another server")
 
     def part(self, start: LogOffset, end: LogOffset, begun: BegunTransaction | None) -> Iterator[Batch]:
         """Batches from `start` to `end`, of which at least one lies within a transaction.
@@ -158,6 +170,7 @@ class LogReader:
             self._notices.connection(connected=True, reason="")
             # From the start as this server counts it: behind a failover files and epoch are others.
             processor = self._make_processor(start)
+            yield from _begun(processor)
             yield from processor.between()
             while not self._stopping() and not processor.ended:
                 yield from self._gather(connection, processor)
@@ -210,12 +223,19 @@ def _up_to(events: Iterator[LogEvent], parser: EventParser, until: tuple[int, in
             return
 
 
+def _begun(processor: LogProcessor) -> Iterator[Batch]:
+    """Says before anything is given out that something is to come again which was begun at another server."""
+    if processor.awaits:
+        yield replace(batch_of(processor, 0), offset=None)
+
+
 def batch_of(processor: LogProcessor, size: int) -> Batch:
     """What the processor has gathered, and the offset behind it."""
+    begun = processor.begun()
     records: list[Record] = processor.take()
     marks, processor.marks = processor.marks, []
     offset = processor.offset()
-    return Batch(records, offset.to_json(), processor.progress.time_us // 1000 or None, size, marks=marks)
+    return Batch(records, offset.to_json(), processor.progress.time_us // 1000 or None, size, marks=marks, begun=begun)
 
 
 def kept_events(work: LogWork) -> Iterator[Sequence[Span]] | None:

@@ -14,8 +14,10 @@ from cdckit_mysql.options.capture import GtidOptions
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import Server, log_files, query
 from cdckit_mysql.streaming.gtid_start import GtidStart, mysql_gtids
+from cdckit_mysql.streaming.progress import covers
 
 _FIRST_EVENT = 4
+_APPLYING = ("Replica_SQL_Running", "Slave_SQL_Running")
 
 
 def oldest_position(connection: Connection, server: Server) -> LogOffset:
@@ -99,6 +101,28 @@ def require_transactions(
         )
 
 
+def require_begun(
+    connection: Connection, server: Server, start: LogOffset, end: LogOffset, options: GtidOptions
+) -> None:
+    """Makes sure that a server has what lies before the end of a batch of which tables have a part from another one.
+
+    Raises:
+        RetriableSourceError: it lacks some, and still replicates.
+        PositionLostError: it lacks some for good.
+    """
+    if not server.mariadb:
+        require_transactions(connection, server, start, end, options)
+        return
+    wanted = GtidStart(options).counted(end.gtids or "", mariadb=True)
+    [(text,)] = query(connection, "SELECT @@global.gtid_current_pos")
+    if covers(MariaDbGtidSet.parse(text), wanted):
+        return
+    lacking = f"the server, at {text}, lacks transactions that were read at another one, up to {wanted}"
+    if _replicates(connection):
+        raise RetriableSourceError(f"{lacking}; it replicates, so that they may still come", number="CDC3103")
+    raise PositionLostError(f"{lacking}: it has taken over from a server that died with them")
+
+
 def _require_shown(connection: Connection, read: MariaDbGtidSet) -> None:
     [(text,)] = query(connection, "SELECT @@global.gtid_current_pos")
     if not MariaDbGtidSet.parse(text).issuperset(read):
@@ -115,12 +139,13 @@ def _wait_while_it_replicates(connection: Connection, lacking: GtidSet) -> None:
 
 
 def _replicates(connection: Connection) -> bool:
-    """Whether a MySQL server applies what others have done; false where the user may not ask."""
+    """Whether a server applies what others have done; false where the user may not ask."""
     for word in ("REPLICA", "SLAVE"):  # the former since 8.0.22
         try:
             with connection.cursor(DictCursor) as cursor:
                 cursor.execute(f"SHOW {word} STATUS")
-                return any(row.get(f"{word.capitalize()}_SQL_Running") == "Yes" for row in cursor.fetchall())
+                # MariaDB, asked with the one word, answers with the other
+                return any("Yes" in (row.get(name) for name in _APPLYING) for row in cursor.fetchall())
         except pymysql.ProgrammingError:
             continue
         except pymysql.OperationalError as error:

@@ -94,6 +94,7 @@ class TableDrive:
 
     def _next(self, *, once: bool) -> Work:
         progress, source = self._progress, self._source
+        source.begun(progress.begun)
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         end = progress.batches.planned_end
         if end is None and (end := source.snapshot_point(offset)) is not None:

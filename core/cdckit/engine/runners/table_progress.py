@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cdckit.api.held import Barrier
@@ -99,6 +99,8 @@ class TableProgress:
         self._log_time_ms: int | None = None
         self._behind = False
         """Whether the sink has records that reading on from the offset would give again."""
+        self._awaits = False
+        """Whether more of what was begun is to come, so that nothing is committed: a table's number would tell less."""
         self._committed, self._took = time.monotonic(), 0.0
         self._due = time.monotonic() + interval_seconds
         self._clear()
@@ -110,22 +112,46 @@ class TableProgress:
             SinkError: the sink does not take it.
         """
         records, marks = self._made(batch)
-        for piece in pieces(records, marks):
-            self._put(piece, batch)
-            if piece.cut is not None:
-                for position in (piece.cut, *(record.position for record in piece.records)):
-                    self._reach(position)
-                self._commit()
+        if self._is_begun(batch):
+            self._put_together(records, marks, batch)
+        else:
+            self._take(records, marks, batch)
         self._note(batch)
         if batch.offset is not None:
             self.offset, self._behind = batch.offset, batch.repeats
         elif batch.records:
             self._behind = True
-        if batch.save or self._sink.full or self._is_time():
+        late = time.monotonic() >= self._due and not self._sink.waiting
+        if batch.save or late or self._sink.full or self._is_time():
             self.save()
-        elif time.monotonic() >= self._due and not self._sink.waiting:
-            self._keep()
         self.look_ahead()
+
+    def _take(self, records: Sequence[Record], marks: Sequence[RoutedMark], batch: Batch) -> None:
+        whole = batch.offset is not None and not batch.repeats
+        for piece in pieces(records, marks):
+            self._put(piece, batch)
+            if piece.cut is not None:
+                for position in (piece.cut, *(record.position for record in piece.records)):
+                    self._reach(position)
+                self._commit(batch.offset if whole and piece.last else None)
+
+    def _put_together(self, records: Sequence[Record], marks: Sequence[RoutedMark], batch: Batch) -> None:
+        if self._isolation is not None:
+            records = self._isolation.without_found(records)
+            for _ in self._isolation.parts(records, batch.records):
+                pass
+        self._sink.write(records, marks, whole=True)
+
+    def _is_begun(self, batch: Batch) -> bool:
+        """Whether a batch is to be written together with what was begun before it, at another server."""
+        begun = batch.begun
+        if begun is None:
+            return self._awaits
+        self._sink.held(begun.held)
+        self._awaits = not begun.ended
+        if begun.ended:
+            self.batches.came()
+        return True
 
     def _made(self, batch: Batch) -> tuple[Sequence[Record], Sequence[RoutedMark]]:
         records, marks = self._transformed(batch)
@@ -152,6 +178,13 @@ class TableProgress:
                     self._reach(record.position)
                 self._commit()
 
+    @property
+    def begun(self) -> Mapping[int, Offset]:
+        """The ends of batches of which the source is to say what it reads again of them, by the batches' numbers."""
+        # Halves are committed by themselves, whatever was begun: else a row that a table refuses stopped it for good.
+        searches = self._isolation is not None and self._isolation.searches
+        return {} if searches else self.batches.ends
+
     def isolates(self, error: RowsRefusedError) -> None:
         """A table refused rows: they are looked for, when what is not saved is read again.
 
@@ -174,6 +207,7 @@ class TableProgress:
             SinkError: a table does not take what came before.
             StateError: the plan cannot be kept.
         """
+        self._awaits = False
         self.save()
         self.batches.plan(end)
 
@@ -184,6 +218,7 @@ class TableProgress:
             SinkError: the sink does not take it.
         """
         records, marks = self._made(batch)
+        self._is_begun(batch)
         self._sink.write(records, marks, whole=True)
         self._note(batch)
 
@@ -195,7 +230,7 @@ class TableProgress:
             StateError: the offset cannot be saved.
         """
         self._write(self.batches.begin(None), end)
-        self.offset, self._behind = end, False
+        self.offset, self._behind, self._awaits = end, False, False
         if self._ledger is not None:
             self._ledger.ended()
         self._keep()
@@ -207,8 +242,9 @@ class TableProgress:
             SinkError: a table does not take it.
             StateError: the offset cannot be saved.
         """
-        self._commit(None if self._behind else self.offset)
-        self._keep()
+        if not self._awaits:
+            self._commit(None if self._behind else self.offset)
+            self._keep()
 
     @property
     def settled(self) -> bool:
@@ -225,7 +261,7 @@ class TableProgress:
         """
         self._settle()  # what was kept comes again, and is known then
         self.offset = self._saved
-        self._behind = False
+        self._behind = self._awaits = False
         self._reached = {}
         self._clear()
         self._sink.begin(self.batches.generation, self.batches.begun)
@@ -247,7 +283,7 @@ class TableProgress:
 
     def _commit(self, end: Offset | None = None) -> None:
         if self._sink.waiting:
-            self._write(self.batches.begin(self._reached), end)
+            self._write(self.batches.begin(self._reached, end), end)
 
     def _write(self, number: int, end: Offset | None) -> None:
         begun = time.monotonic()
@@ -325,26 +361,26 @@ class Piece(NamedTuple):
         records: in order.
         marks: in order.
         cut: the position of the mark that it ends with; None: it ends with the batch.
+        last: whether nothing follows it in the batch.
     """
 
     records: Sequence[Record]
     marks: Sequence[RoutedMark]
     cut: str | None
+    last: bool
 
 
 def pieces(records: Sequence[Record], marks: Sequence[RoutedMark]) -> Iterator[Piece]:
     """A batch in pieces, each of which ends where a table has another definition from there on."""
     cuts = sorted({mark.mark.position for mark in marks if mark.mark.kind is MarkKind.ALTER})
     for cut in cuts:
-        yield Piece(
-            [record for record in records if not _is_behind(record.position, cut)],
-            [mark for mark in marks if not _is_behind(mark.mark.position, cut)],
-            cut,
-        )
+        before = [record for record in records if not _is_behind(record.position, cut)]
+        told = [mark for mark in marks if not _is_behind(mark.mark.position, cut)]
         records = [record for record in records if _is_behind(record.position, cut)]
         marks = [mark for mark in marks if _is_behind(mark.mark.position, cut)]
+        yield Piece(before, told, cut, last=not (records or marks))
     if records or marks or not cuts:
-        yield Piece(records, marks, None)
+        yield Piece(records, marks, None, last=True)
 
 
 def _is_behind(position: str, cut: str) -> bool:

@@ -30,14 +30,14 @@ class _Note:
         generation: tells the numbers of this state from those of another, or of one that was lost.
         number: the last one that was given.
         starts: the saved offset behind which the batches were begun; and one that is to take its place, or has.
-        begun: each with how far it reached.
+        begun: in order.
         end: where a batch ends that was planned as a whole and is to be read again if it was not finished.
     """
 
     generation: str
     number: int
     starts: list[Offset | None]
-    begun: list[tuple[int, Mapping[str, str] | None]]
+    begun: list[BegunBatch]
     end: Offset | None
 
 
@@ -51,6 +51,7 @@ class TableBatches:
 
     def __init__(self, state: StateStore, saved: Offset | None) -> None:
         self._state = state
+        self._came = 0
         self._note = _read(state.get(KEPT_AS)) or _fresh()
         if saved not in self._note.starts:
             self._note.begun, self._note.end = [], None
@@ -69,7 +70,12 @@ class TableBatches:
     @property
     def begun(self) -> Sequence[BegunBatch]:
         """The batches that were begun behind the saved offset, in order."""
-        return [BegunBatch(number, reached) for number, reached in self._note.begun]
+        return [*self._note.begun]
+
+    @property
+    def ends(self) -> Mapping[int, Offset]:
+        """The offsets of those that end at one, by their numbers."""
+        return {one.number: one.end for one in self._note.begun if one.end is not None}
 
     @property
     def planned_end(self) -> Offset | None:
@@ -86,14 +92,15 @@ class TableBatches:
         self._note.end = end
         self._keep()
 
-    def begin(self, reached: Mapping[str, str] | None) -> int:
+    def begin(self, reached: Mapping[str, str] | None, end: Offset | None = None) -> int:
         """Keeps that a batch is written now, and gives its number.
 
         Args:
             reached: by lane the position of its last record; None for one that was planned.
+            end: the offset that it ends at; None where it ends between two, or was planned.
         """
         self._note.number += 1
-        self._note.begun.append((self._note.number, None if reached is None else dict(reached)))
+        self._note.begun.append(BegunBatch(self._note.number, None if reached is None else dict(reached), end))
         self._keep()
         return self._note.number
 
@@ -116,12 +123,12 @@ class TableBatches:
         if planned:
             self._keep()
 
-    def _beyond(self, reached: Mapping[str, str]) -> list[tuple[int, Mapping[str, str] | None]]:
-        return [
-            (number, ends)
-            for number, ends in self._note.begun
-            if ends is not None and any(position > reached.get(lane, "") for lane, position in ends.items())
-        ]
+    def came(self) -> None:
+        """All that was begun has come before the offset that is saved next, whatever positions say."""
+        self._came = self._note.number
+
+    def _beyond(self, reached: Mapping[str, str]) -> list[BegunBatch]:
+        return [one for one in self._note.begun if one.number > self._came and _reaches_beyond(one, reached)]
 
     def delivered(self) -> None:
         """Nothing that was begun comes again; the offset stays as it is."""
@@ -130,7 +137,7 @@ class TableBatches:
 
     def begin_anew(self) -> None:
         """What was planned can no longer be read: nothing that comes is part of a batch of before."""
-        starts, self._note = self._note.starts, _fresh()
+        starts, self._note, self._came = self._note.starts, _fresh(), 0
         self._note.starts = starts
         self._keep()
 
@@ -142,7 +149,7 @@ class TableBatches:
                 "generation": note.generation,
                 "number": note.number,
                 "starts": note.starts,
-                "begun": note.begun,
+                "begun": [(one.number, one.reached, one.end) for one in note.begun],
                 "end": note.end,
             },
         )
@@ -156,7 +163,7 @@ def _read(kept: Json) -> _Note | None:
     if kept is None:
         return None
     try:
-        begun = [(_number(number), _reached(reached)) for number, reached in kept["begun"]]
+        begun = [_begun(*one) for one in kept["begun"]]
         return _Note(str(kept["generation"]), _number(kept["number"]), list(kept["starts"]), begun, kept["end"])
     except DAMAGE as error:
         raise StateError(
@@ -169,6 +176,18 @@ def _number(value: Any) -> int:
     if not isinstance(value, int):
         raise TypeError(f"{value} is no number")
     return value
+
+
+def _begun(number: Any, reached: Any, end: Any = None) -> BegunBatch:
+    """As it is kept; older versions kept no end."""
+    if not isinstance(end, dict | None):
+        raise TypeError(f"{end} is no offset")
+    return BegunBatch(_number(number), _reached(reached), end)
+
+
+def _reaches_beyond(batch: BegunBatch, reached: Mapping[str, str]) -> bool:
+    ends = batch.reached
+    return ends is not None and any(position > reached.get(lane, "") for lane, position in ends.items())
 
 
 def _reached(value: Any) -> Mapping[str, str] | None:

@@ -6,7 +6,7 @@ import json
 import logging
 import tempfile
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -118,6 +118,10 @@ class LakeSink(DirectTableSink):
             return self._table(topic).last_batch(self._application)
 
     # -- what waits
+
+    def held(self, places: Mapping[str, Collection[int]]) -> None:
+        """A table has what the last batch holds that it has."""
+        self._written.held = places
 
     def write(self, records: Sequence[Record], marks: Sequence[RoutedMark], *, whole: bool = False) -> None:
         """Takes records and marks that the tables lack."""

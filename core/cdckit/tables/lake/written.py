@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from cdckit import Record, RoutedMark, lane_of
 from cdckit.tables.direct import BegunBatch
-
-_ALL: Mapping[str, str] = {}
 
 
 class Written:
@@ -16,12 +14,17 @@ class Written:
     Args:
         begun: the batches that some tables may have.
         last: gives the number of the last batch that a topic's table has; None where it has none.
+
+    Attributes:
+        held: by position, which of those batches hold a record, where positions of then and now do not sort; None where
+            they do.
     """
 
     def __init__(self, begun: Sequence[BegunBatch], last: Callable[[str], int | None]) -> None:
+        self.held: Mapping[str, Collection[int]] | None = None
         self._reached = {one.number: one.reached for one in begun}
         self._last = last
-        self._tables: dict[str, Mapping[str, str] | None] = {}
+        self._tables: dict[str, int | None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._reached)
@@ -30,18 +33,20 @@ class Written:
         """Whether the topic's table does not have what is at a position."""
         if topic not in self._tables:
             self._tables[topic] = self._of(topic)
-        reached = self._tables[topic]
-        if reached is None:
+        number = self._tables[topic]
+        if number is None:
             return True
-        return reached is not _ALL and position > reached.get(lane_of(position), "")
-
-    def _of(self, topic: str) -> Mapping[str, str] | None:
-        """How far a table has come; None: it has nothing of these batches."""
-        number = self._last(topic)
-        if number is None or number not in self._reached:
-            return None
         reached = self._reached[number]
-        return _ALL if reached is None else reached
+        if reached is None:
+            return False
+        if self.held is not None:
+            return number not in self.held.get(position, ())
+        return position > reached.get(lane_of(position), "")
+
+    def _of(self, topic: str) -> int | None:
+        """The last one of these batches that a table has; None: it has none of them."""
+        number = self._last(topic)
+        return number if number in self._reached else None
 
     def records(self, records: Sequence[Record]) -> list[Record]:
         """The records that tables lack."""

@@ -1,0 +1,114 @@
+"""A pipeline is killed between a table's commit and the save of its offset, and goes on elsewhere: nothing comes twice.
+
+What tables have they know by positions, and these are a server's own; what a batch held of which transactions is not.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from delta_sink.shop import Shop
+from testkit.servers.mariadb import MariaDBServer
+from testkit.servers.mysql import MySQLServer
+from testkit.topology import Topology, topology
+
+TABLES = """
+CREATE TABLE a (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO a VALUES (1, 'first'), (2, 'first'), (3, 'first');
+CREATE TABLE b (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO b VALUES (1, 'first'), (2, 'first'), (3, 'first');
+"""
+ROWS = ", ".join(f"({number}, 'long')" for number in range(100, 125))
+CHANGES = f"""
+UPDATE a SET v = 'second' WHERE id = 1; UPDATE b SET v = 'second' WHERE id = 1; UPDATE a SET v = 'third' WHERE id = 1;
+BEGIN; INSERT INTO b VALUES (50, 'long'); INSERT INTO a VALUES {ROWS}; UPDATE b SET v = 'long' WHERE id = 1;
+UPDATE a SET v = 'long' WHERE id > 120; DELETE FROM a WHERE id = 110; INSERT INTO b VALUES {ROWS}; COMMIT;
+ALTER TABLE a ADD w INT; INSERT INTO a VALUES (200, 'added', 1); UPDATE b SET v = 'last' WHERE id = 2;
+DELETE FROM b WHERE id = 3;
+"""
+DEATHS = {
+    "behind a table": "from cdckit.tables.lake.table import LakeTable as owner; name = 'write'",
+    "behind all tables": "from cdckit.engine.state.sqlite import SqliteStateStore as owner; name = 'save_offset'",
+}
+"""Where the process ends: behind the first table's commit, or before the offset is saved."""
+_DYING = """
+import os, sys
+{where}
+done, left = getattr(owner, name), int(sys.argv.pop(1))
+def dying(*arguments, **others):
+    global left
+    if name == "write":
+        done(*arguments, **others)
+    left -= 1
+    if left < 0:
+        os._exit(9)
+    if name != "write":
+        done(*arguments, **others)
+setattr(owner, name, dying)
+from cdckit.cli.main import main
+main()
+"""
+_PIECES = 7
+"""So many records a batch has at the most, so that transactions are told of in parts."""
+
+
+@pytest.fixture(scope="module", params=[MySQLServer, pytest.param(MariaDBServer, marks=pytest.mark.nightly)])
+def three(request: pytest.FixtureRequest) -> Iterator[Topology]:
+    """Servers of one topology; the replicas write small events."""
+    with topology(request.param, binlog_row_event_max_size=256) as made:
+        yield made
+
+
+def _die(shop: Shop, where: str, commits: int) -> None:
+    """Delivers until the process ends at some place for the time behind so many."""
+    pipeline = shop.pipeline({"tables.parallel": 1}, max_batch_size=_PIECES)
+    code = _DYING.format(where=DEATHS[where])
+    command = [sys.executable, "-c", code, str(commits), "run", str(pipeline.written()), "--once"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 9, ended.stderr
+
+
+def _deliver(shop: Shop) -> None:
+    ended = shop.pipeline(max_batch_size=_PIECES).run("--once")
+    assert ended.code == 0, ended.stderr
+
+
+def _repeated(shop: Shop) -> dict[object, int]:
+    """Changes, or versions, that are there more than once."""
+    rows = [(table, row) for table in ("a", "b") for row in shop.lake.found(table)]
+    named = Counter((table, row.get("__op"), row["id"], row["v"]) for table, row in rows)
+    return {one: times for one, times in named.items() if times > 1}
+
+
+MODES = ["changelog", *(pytest.param(mode, marks=pytest.mark.nightly) for mode in ("history", "mirror"))]
+FORMATS = ["delta", pytest.param("iceberg", marks=pytest.mark.nightly)]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("where", DEATHS)
+@pytest.mark.parametrize("commits", [0, *(pytest.param(number, marks=pytest.mark.nightly) for number in (2, 5))])
+def test_what_tables_have_does_not_come_twice(
+    three: Topology, unique_name: str, tmp_path: Path, mode: str, format: str, where: str, commits: int
+) -> None:
+    """Killed at the primary, at a replica and at another one; then it goes on where it was at first."""
+    first = Shop(three.primary, unique_name, tmp_path, mode=mode, format=format)
+    first.make(TABLES)
+    _deliver(first)
+    first.run(CHANGES)
+    three.wait_for_replicas()
+    _die(first, where, commits)
+    for server in three.replicas:
+        _die(replace(first, server=server), where, 0)
+    _deliver(first)
+    assert not _repeated(first)
+    first.assert_equal(["a", "b"])
+    first.run("UPDATE a SET v = 'end' WHERE id = 2; UPDATE b SET v = 'end' WHERE id = 2;")
+    _deliver(first)
+    first.assert_equal(["a", "b"])
