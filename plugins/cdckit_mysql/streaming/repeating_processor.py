@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.streaming.begun_batches import BegunBatch, Ends, begun_elsewhere
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.processor import LogProcessor
+
+log = logging.getLogger("cdckit.mysql")
 
 
 class RepeatingProcessor(LogProcessor):
@@ -40,6 +43,7 @@ class RepeatingProcessor(LogProcessor):
         self._batches = {number: BegunBatch(end, start, config, mariadb=mariadb) for number, end in ends.items()}
         self._held: dict[str, Sequence[int]] = {}
         self.awaits = True
+        log.info("some tables have what was read at another server: it comes again first, and is written together")
 
     def begun(self) -> BegunPlaces | None:
         """The places of what was told since it was asked last, until all has come."""
