@@ -43,7 +43,7 @@ class RepeatingProcessor(LogProcessor):
         self._batches = {number: BegunBatch(end, start, config, mariadb=mariadb) for number, end in ends.items()}
         self._held: dict[str, Sequence[int]] = {}
         self.awaits = True
-        log.info("some tables have what was read at another server: it comes again first, and is written together")
+        log.info("tables have a part of what was read at another server: until it has come again nothing is written")
 
     def begun(self) -> BegunPlaces | None:
         """The places of what was told since it was asked last, until all has come."""
