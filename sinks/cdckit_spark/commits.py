@@ -13,7 +13,7 @@ from typing import NamedTuple
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from cdckit_spark.targets import hadoop_path
+from cdckit_spark.folders import hadoop_path
 
 MOST = 1000
 """So many commits are looked at: those that no batch has written are few."""

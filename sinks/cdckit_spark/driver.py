@@ -28,9 +28,10 @@ from cdckit.tables.layout import POSITION
 from cdckit.tables.segments import Emptied, Segment
 from cdckit.tables.target import BatchId
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.folders import local_path
 from cdckit_spark.rows import TableRows
 from cdckit_spark.shared_target import SharedTarget
-from cdckit_spark.targets import SparkTarget, local_path
+from cdckit_spark.targets import SparkTarget
 
 log = logging.getLogger("cdckit.spark")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -13,11 +12,16 @@ from pyspark.sql.types import StructType
 
 from cdckit.tables.destinations import folder_name, table_name
 from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Target, literal, quoted
+from cdckit_spark.catalogs import OWN
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.folders import hadoop_path
 from cdckit_spark.placing import clustered_by, creation, with_properties
+from cdckit_spark.unfinished import remove_unfinished, remove_unknown
 
 _OWNER = "_cdckit_topic"
 """The file that says which topic a folder of parquet files is for; Spark passes over names that begin so."""
+_OURS = (f"cdckit.{TOPIC}", "cdckit.pipeline")
+"""The properties that tell whose table it is."""
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 """What a column's name may hold only where Delta maps names to files' own."""
 
@@ -40,6 +44,8 @@ class DeltaTarget(SparkTarget):
         self.topic = topic
         self.path = None if config.path is None else _folder(config.path, topic)
         self.name = None if config.database is None else f"{config.database}.{quoted(table_name(topic))}"
+        self._names = (*config.database_parts[-1:], table_name(topic))
+        self._in_own_catalog = config.database_parts[:-1] in ([], [OWN])
         self._placing = config.placing
 
     def __str__(self) -> str:
@@ -76,8 +82,8 @@ class DeltaTarget(SparkTarget):
 
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments, all in one commit."""
-        self._remove_unfinished()
         ours = {f"cdckit.{name}": text for name, text in {TOPIC: self.topic, **notes}.items()}
+        self._remove_unfinished(ours)
         properties = {**self._placing.properties, **features_of(columns), **ours}
         clustering = self._placing.clustering(self, columns)
         self.session.sql(creation(self._identifier, columns, comments, clustering, properties))
@@ -95,16 +101,13 @@ class DeltaTarget(SparkTarget):
         if lacking := self._placing.lacking(self, {**protocol, **detail.properties}):
             self._set_properties(lacking)
 
-    def _remove_unfinished(self) -> None:
-        """A process killed while it made the table leaves a log without a commit: to Delta, a broken table."""
-        if self.path is None:
-            return
-        jvm = self.session._jvm
-        assert jvm is not None
-        log = jvm.org.apache.hadoop.fs.Path(self.path, "_delta_log")
-        files = log.getFileSystem(self.session._jsc.hadoopConfiguration())
-        if files.exists(log) and not any(file.getPath().getName().endswith(".json") for file in files.listStatus(log)):
-            files.delete(log, True)
+    def _remove_unfinished(self, notes: Mapping[str, str]) -> None:
+        """What a process has left that was killed while it made the table."""
+        if self.path is not None:
+            remove_unfinished(self.session, self.path)
+        elif self._in_own_catalog:
+            told = {name: text for name, text in notes.items() if name in _OURS}
+            remove_unknown(self.session, self._names, told)
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""
@@ -281,22 +284,6 @@ class ParquetTarget(SparkTarget):
 def _folder(path: str, topic: str) -> str:
     """A topic's folder, which lies directly below the path."""
     return f"{path.rstrip('/')}/{folder_name(topic)}"
-
-
-def local_path(session: SparkSession, path: str) -> str | None:
-    """A folder's path on this machine; None where Spark finds it elsewhere."""
-    files, place = hadoop_path(session, path)
-    if files.getUri().getScheme() != "file":
-        return None
-    return str(files.makeQualified(place).toUri().getPath())
-
-
-def hadoop_path(session: SparkSession, path: str) -> tuple[Any, Any]:
-    """A path as Hadoop's, and its file system."""
-    jvm = session.sparkContext._jvm
-    assert jvm is not None
-    place = jvm.org.apache.hadoop.fs.Path(path)
-    return place.getFileSystem(session.sparkContext._jsc.hadoopConfiguration()), place
 
 
 def _transaction(session: SparkSession, batch: BatchId) -> SparkSession:

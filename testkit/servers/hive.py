@@ -15,7 +15,7 @@ import pyspark
 
 from testkit.servers.cache import cached
 from testkit.servers.java import ensure_java, fetch_archive, fetch_jars
-from testkit.servers.process import run, spawn
+from testkit.servers.process import run, spawn, with_root
 from testkit.servers.server import Server
 
 _HOME = "CDCKIT_HIVE_HOME"
@@ -86,7 +86,7 @@ class HiveMetastore(Server):
         }
         classes = _classes(self.datadir, options)
         command = [sys.executable, "-m", "testkit.servers.hive_on_loopback", str(self.port), classes]
-        return spawn([*command, *_java_options(self.datadir)], self.errlog, cwd=self.datadir, env=_with_root())
+        return spawn([*command, *_java_options(self.datadir)], self.errlog, cwd=self.datadir, env=with_root())
 
     def _answers(self) -> bool:
         from pyiceberg.catalog.hive import HiveCatalog
@@ -97,12 +97,6 @@ class HiveMetastore(Server):
             return bool(HiveCatalog("any", uri=self.uri).list_namespaces())
         except (OSError, TException):
             return False
-
-
-def _with_root() -> dict[str, str]:
-    """The environment of a program of this package."""
-    root = str(Path(__file__).parents[2])
-    return {"PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
 
 
 def _java_options(folder: Path) -> list[str]:

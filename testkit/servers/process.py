@@ -53,6 +53,12 @@ def spawn(
     return child
 
 
+def with_root() -> dict[str, str]:
+    """The environment of a program of this package."""
+    root = str(Path(__file__).parents[2])
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+
+
 def run(
     command: Sequence[str | Path],
     *,

@@ -116,6 +116,22 @@ def test_the_pipelines_own_paths_do(folder: Path) -> None:
     assert load(folder, "state=kept").folder == folder.parent / "work" / "kept"
 
 
+@pytest.mark.parametrize(
+    ("options", "named", "remedy"),
+    [
+        ({"state": "hdfs://node:9000/state"}, "state.path", "'checkpoint' be the URL"),
+        ({"state": {"type": "file", "path": "s3://lake/state"}}, "state.path", r"state\.type: s3"),
+        ({"state": "file:///state"}, "state.path", "name one"),
+        ({"local.folder": "hdfs://node:9000/local"}, "local.folder", "name a path"),
+        ({"quarantine.folder": "s3a://lake/left"}, "quarantine.folder", r"quarantine\.topic"),
+    ],
+)
+def test_a_url_is_no_folder_of_this_machine(folder: Path, options: dict[str, Any], named: str, remedy: str) -> None:
+    """It would be the name of one below the file's folder."""
+    with pytest.raises(ConfigError, match=rf"{named}: should be a folder of this machine, and no URL: .*{remedy}"):
+        load(folder, **options)
+
+
 def test_secrets_do(folder: Path) -> None:
     for place, text in ((folder, "in the file"), (Path(), "typed")):
         (place / "secrets.properties").write_text(f"password={text}")

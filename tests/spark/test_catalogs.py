@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from cdckit import MarkKind
@@ -17,7 +19,7 @@ from cdckit.tables.marks import Mark
 from cdckit.tables.target import BatchId
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.sink import LakeSink
-from cdckit_spark.targets import _transaction as transaction
+from cdckit_spark.targets import DeltaTarget, _transaction as transaction
 from spark.script import CUSTOMERS, Script
 from spark.test_two_writers import Writers
 
@@ -112,6 +114,45 @@ def test_a_merge_knows_the_catalogs_that_were_set_while_the_session_ran(session:
 
 
 @pytest.mark.parametrize(
+    ("database", "said"),
+    [
+        ("default", r"'default' is in the memory of this Spark, .* 'spark\.sql\.catalogImplementation: hive'"),
+        ("spark_catalog.Default", r"'spark_catalog\.Default' is in the memory of this Spark"),
+        ("nowhere", r"there is no database 'nowhere': .* 'spark\.hadoop\.hive\.metastore\.uris', where it is"),
+    ],
+)
+def test_databases_that_the_next_start_would_not_find_are_refused(
+    session: SparkSession, database: str, said: str
+) -> None:
+    """Before anything is read: nothing goes on behind tables that Spark has forgotten."""
+    with pytest.raises(ConfigError, match=rf"sink\.database: {said}"):
+        LakeSink(LakeConfig(database=database)).open(session, TableContext("p", "g"))
+
+
+def test_a_table_that_only_its_folder_knows_is_made_anew(session: SparkSession, tmp_path: Path, database: str) -> None:
+    """As a kill leaves it behind Delta's commit; not one that has rows, or is another pipeline's."""
+    target = DeltaTarget(session, LakeConfig(database=database), "t")
+    folder = (
+        Path(session.sql(f"DESCRIBE DATABASE {database}").where("info_name = 'Location'").collect()[0][1][5:]) / "t"
+    )
+    notes = {"pipeline": "p", "definitions": "of now"}
+    target.create({"id": "int"}, {**notes, "definitions": "of before"})
+    shutil.copytree(folder, tmp_path / "kept")
+    session.sql(f"DROP TABLE {database}.t")
+    shutil.copytree(tmp_path / "kept", folder)
+    with pytest.raises(AnalysisException, match="not empty"):
+        target.create({"id": "int"}, {**notes, "pipeline": "q"})
+    target.create({"id": "int"}, notes)
+    assert target.notes() == {"topic": "t", **notes}
+    target.append(session.range(1).selectExpr("int(id) as id"), BatchId("p/g", 0))
+    shutil.copytree(folder, tmp_path / "filled")
+    session.sql(f"DROP TABLE {database}.t")
+    shutil.copytree(tmp_path / "filled", folder)
+    with pytest.raises(AnalysisException, match="not empty"):
+        target.create({"id": "int"}, notes)
+
+
+@pytest.mark.parametrize(
     ("kind", "said"),
     [
         (None, r"Spark has no catalog 'lake': name its class by 'spark\.sql\.catalog\.lake'"),
@@ -134,7 +175,7 @@ def test_a_catalog_without_delta_tables_says_so(session: SparkSession, tmp_path:
     session.conf.set(setting, "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
     session.conf.set(f"{setting}.url", f"jdbc:derby:memory:{unique_name};create=true")
     session.conf.set(f"{setting}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
-    sink = LakeSink(LakeConfig(database=f"{unique_name}.SHOP"))
+    sink = LakeSink(LakeConfig(database=f"{unique_name}.APP"))
     sink.open(session, TableContext("p", "g"))
     try:
         with pytest.raises(SinkError, match=r"USING|provider|delta"):

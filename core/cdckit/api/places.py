@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
+from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
 from cdckit.api.variables import Unresolved
@@ -65,6 +66,23 @@ LocalPath = Annotated[str, Located()]
 """The path of a file or folder, or a URL."""
 FolderUrl = Annotated[str, Located(as_url=True)]
 """A folder that Spark opens: a path or a URL."""
+
+
+def on_this_machine(instead: str) -> BeforeValidator:
+    """Marks an option that is a folder of this machine: a URL, which would be taken for a folder's name, is refused.
+
+    Args:
+        instead: what to do, for the message.
+    """
+
+    def checked(value: Any) -> Any:
+        if isinstance(value, str) and _URL.match(value.strip()):
+            raise ValueError(f"should be a folder of this machine, and no URL: {instead}")
+        return value
+
+    return BeforeValidator(checked)
+
+
 ClientFiles = Located(members=_CLIENT_FILES)
 """Options of a Kafka client, some of which name files."""
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, SecretStr, StringConstraints, model_validator
 
 from cdckit.api.hookspecs import Registration
-from cdckit.api.places import LocalPath
+from cdckit.api.places import LocalPath, on_this_machine
 from cdckit.api.plugin_config import PluginConfig, dotted
 from cdckit.api.source_config import SourceConfig
 from cdckit.connector.options.lineage import LineageOptions
@@ -66,7 +66,7 @@ class PipelineConfig(PluginConfig):
     """Where offsets, schema history and snapshot progress are kept; `type` names the state store. A text in its place
     is the path of the store `file`: `state: DIR`.
     """
-    local_folder: Path | None = None
+    local_folder: Annotated[Path, on_this_machine("name a path")] | None = None
     """The directory of what belongs to this machine: the status, signals of `cdc signal`, Spark's checkpoint unless
     `checkpoint` says otherwise. With another state store than `file` it may be lost. By default the state's own with
     `file`, else `./state/NAME`, beside the pipeline file.
@@ -107,7 +107,7 @@ class PipelineConfig(PluginConfig):
     """Whether each such record is logged, not only the first of a topic; without key and value."""
     errors_log_include_messages: bool = False
     """Whether the log shows key and value of those that it tells of."""
-    quarantine_folder: Path | None = None
+    quarantine_folder: Annotated[Path, on_this_machine("name a path, or a quarantine.topic")] | None = None
     """The directory of the records in quarantine. By default `quarantine` in the state's directory; with another state
     store than `file` it must be named, and last.
     """
