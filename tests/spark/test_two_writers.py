@@ -22,8 +22,8 @@ from cdckit.tables.marks import Mark
 from cdckit.tables.packets import PACKET_SCHEMA, table_packets
 from cdckit.tables.sink import Packet
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.sink import LakeSink
 from cdckit_spark.folders import hadoop_path
+from cdckit_spark.sink import LakeSink
 from spark.test_encoder import KEY, SOURCE, event
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
