@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.table import TableMerger
 
+from cdckit.tables.delta.bounds import EXACT_DIGITS, told_exactly
 from cdckit.tables.delta.commits import committed_as
 from cdckit.tables.delta.files import FILES
 from cdckit.tables.delta.sql import any_of, kept_values, literal, put_values, quoted
@@ -26,8 +28,9 @@ def merged(table: DeltaTable, merge: Merge, batch: BatchId) -> None:
     nulls = any(changes.column(name).null_count for name in merge.key)
     put = put_values(name for name in changes.schema.names if name != OP and not name.startswith(KEPT))
     kept = kept_values({name: KEPT + name for name in merge.kept})
+    same = " and ".join(_equal(name, nulls=nulls) for name in merge.key)
     made = (
-        _merger(table, changes, " and ".join(_equal(name, nulls=nulls) for name in merge.key), batch)
+        _merger(table, changes, same, batch, whole=not all(_bounded(changes.column(name)) for name in merge.key))
         .when_matched_delete(f"s.{OP} = 'd'")
         .when_matched_update({**put, **kept})
         .when_not_matched_insert(put, predicate=f"s.{OP} <> 'd'")
@@ -68,13 +71,30 @@ def _with(rows: pa.Table, operation: str) -> pa.Table:
     return rows.append_column(OP, pa.repeat(pa.scalar(operation), rows.num_rows))
 
 
-def _merger(table: DeltaTable, changes: pa.Table, same: str, batch: BatchId) -> TableMerger:
+def _bounded(keys: pa.ChunkedArray) -> bool:
+    """Whether the files that have some keys are known by their bounds."""
+    if not pa.types.is_decimal(keys.type) or keys.type.precision <= EXACT_DIGITS:
+        return True
+    ends = pc.min_max(keys).as_py().values()
+    return told_exactly(*(end for end in ends if end is not None))
+
+
+def _merger(table: DeltaTable, changes: pa.Table, same: str, batch: BatchId, *, whole: bool = False) -> TableMerger:
+    """What changes a table.
+
+    Args:
+        table: the table.
+        changes: what is put, called `s`.
+        same: whether two rows are the same one.
+        batch: the number of what is written.
+        whole: whether all files are read, and not those alone in whose bounds a row of the changes lies.
+    """
     return table.merge(
         changes,
         same,
         source_alias="s",
         target_alias="t",
-        streamed_exec=False,
+        streamed_exec=whole,  # then delta-rs does not know the rows before it chooses files
         writer_properties=FILES,
         commit_properties=committed_as(batch),
     )

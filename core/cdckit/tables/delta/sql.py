@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
+
+from cdckit.tables.delta.bounds import CUT_MICROS, told_exactly
 
 Scope = Iterable[tuple[str, Any]]
 
@@ -31,14 +35,61 @@ def any_of(scopes: Iterable[Scope], table: str = "") -> str:
 
 
 _LISTED = 1000
-"""So many values are looked for by their list; of more, all rows are looked at."""
+"""So many values are looked for by their list; of more, by the range in which they lie."""
+_EPOCH = datetime(1970, 1, 1)
 
 
 def one_of(name: str, values: Collection[Any]) -> str:
-    """Whether a column has one of some values, as far as these can be written; else whether it is a row at all."""
-    if len(values) > _LISTED or not all(isinstance(value, int | str) for value in values):
+    """Whether a column has one of some values, or another one of their range; "true" where they cannot be written.
+
+    By it delta-rs leaves out the files that have none of the values.
+    """
+    known = [value for value in values if value is not None]
+    found = [_among(quoted(name), known)] if known else []
+    if len(known) < len(values):
+        found.append(f"{quoted(name)} is null")
+    return f"({' or '.join(found)})" if found else "false"
+
+
+def _among(column: str, values: Sequence[Any]) -> str:
+    kinds = {type(value) for value in values}
+    if kinds == {datetime}:
+        return _moments(column, values)
+    if kinds == {Decimal} and not told_exactly(*values):
         return "true"
-    return f"{quoted(name)} in ({', '.join(map(literal, values))})" if values else "false"
+    if len(kinds) > 1 or (written := _WRITTEN.get(kinds.pop())) is None:
+        return "true"
+    if len(values) <= _LISTED:
+        return f"{column} in ({', '.join(map(written, values))})"
+    return f"{column} between {written(min(values))} and {written(max(values))}"
+
+
+def _moments(column: str, values: Sequence[datetime]) -> str:
+    """The range of moments: a list would not meet bounds that were cut."""
+    zone = "None" if values[0].tzinfo is None else 'Some("UTC")'
+    epoch = _EPOCH.replace(tzinfo=None if values[0].tzinfo is None else UTC)
+    micros = [(value - epoch) // timedelta(microseconds=1) for value in (min(values), max(values))]
+    ends = (f"arrow_cast({end}, 'Timestamp(Microsecond, {zone})')" for end in _widened(*micros))
+    return f"{column} between {' and '.join(ends)}"
+
+
+def _widened(least: int, greatest: int) -> tuple[int, int]:
+    return least - CUT_MICROS, greatest + CUT_MICROS
+
+
+def _decimal(value: Decimal) -> str:
+    _, _, exponent = value.as_tuple()
+    return f"arrow_cast('{value:f}', 'Decimal128(38, {-int(exponent)})')"
+
+
+_WRITTEN: Mapping[type, Callable[[Any], str]] = {
+    bool: literal,
+    int: literal,
+    str: literal,
+    date: lambda value: f"date '{value}'",
+    Decimal: _decimal,
+}
+"""How values of a type are written."""
 
 
 def put_values(columns: Iterable[str]) -> dict[str, str]:

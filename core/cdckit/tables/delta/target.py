@@ -234,7 +234,7 @@ class DeltaTarget(LakeTarget):
     # -- rows
 
     def candidates(self, names: Iterable[str], column: str, values: Collection[Any]) -> Iterator[pa.RecordBatch]:
-        """Some columns of the rows in which a column has one of some values; of all where there are many values."""
+        """Some columns of the rows in which a column has one of some values, and of others of the same files."""
         return DeltaVersion(self.table).scan(names, one_of(column, values))
 
     def without_end(self, column: str | None = None, values: Collection[Any] = ()) -> Iterator[pa.RecordBatch]:
