@@ -29,7 +29,7 @@ def with_old_rows(
 
     Args:
         changes: the batch's, with OP, ABSENT and the old keys.
-        present: the table's rows as they are, or None where none of them stays.
+        present: rows of the table as they are, among them all under an old key; None where none of these stays.
         key: the columns that identify a row.
         unavailable: the columns in which a value may be missing.
         text: what stands for an unavailable value.

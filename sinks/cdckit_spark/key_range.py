@@ -9,9 +9,10 @@ import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from pyspark.sql import Column, functions as f
+from pyspark.sql import Column, DataFrame, functions as f
 
 from cdckit.tables.definitions import Fitting
+from cdckit.tables.layout import OLD_KEY, OP
 from cdckit.tables.target import Columns, quoted
 from cdckit_spark.rows import TableRows
 
@@ -37,23 +38,42 @@ def key_range(rows: TableRows, key: Sequence[str], columns: Columns, fitting: Fi
         fitting: puts rows of other definitions into the columns.
         table: what the table is called, with a dot.
     """
-    name = next((name for name in key if _ORDERED.fullmatch(columns[name])), None)
-    if name is None:
+    if (name := _first_ordered(key, columns)) is None:
         return None
-    kind, value = columns[name], f.col(quoted(name))
+    kind = columns[name]
+    return _within(rows.typed({name: kind}, fitting), name, f.col(f"{table}{quoted(name)}"), kind)
+
+
+def old_key_range(rows: TableRows, key: Sequence[str], columns: Columns, fitting: Fitting) -> Column | None:
+    """Whether a row of the table lies in the range of the keys that rows had before; None where these have none.
+
+    Args: as `key_range`.
+    """
+    if (name := _first_ordered(key, columns)) is None:
+        return None
+    kind, old = columns[name], f"{OLD_KEY}{name}"
+    moved = rows.typed({old: kind, OP: columns[OP]}, fitting).where(f.col(OP) == "m")
+    return _within(moved, old, f.col(quoted(name)), kind)
+
+
+def _first_ordered(key: Sequence[str], columns: Columns) -> str | None:
+    return next((name for name in key if _ORDERED.fullmatch(columns[name])), None)
+
+
+def _within(rows: DataFrame, name: str, place: Column, kind: str) -> Column | None:
+    """Whether a column of a table is between the least and the greatest value that rows have in another one."""
+    value = f.col(quoted(name))
     told = f.unix_micros(value) if kind == _INSTANT else value
-    # A job of its own, as the condition has to be there before the merge: it decodes the one column alone, of packets
-    # that are kept already.
-    [(least, greatest, nulls)] = (
-        rows.typed({name: kind}, fitting)
-        .agg(f.min(told).cast("string"), f.max(told).cast("string"), f.count(f.when(value.isNull(), 1)))
-        .collect()
-    )
+    # A job of its own, as the condition has to be there before the table is read: it decodes this one column alone, of
+    # packets that are kept already.
+    [(least, greatest, nulls)] = rows.agg(
+        f.min(told).cast("string"), f.max(told).cast("string"), f.count(f.when(value.isNull(), 1))
+    ).collect()
     if nulls or least is None:
         return None
     if decimal := _DECIMAL.fullmatch(kind):
         least, greatest = _widened(least, greatest, *map(int, decimal.groups()))
-    return f.col(f"{table}{quoted(name)}").between(_literal(least, kind), _literal(greatest, kind))
+    return place.between(_literal(least, kind), _literal(greatest, kind))
 
 
 def _literal(text: str, kind: str) -> Column:

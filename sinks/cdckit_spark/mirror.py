@@ -14,7 +14,7 @@ from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit.tables.segments import Emptied, Scope, Segment
 from cdckit.tables.target import BatchId, Columns, quoted
 from cdckit_spark.key_changes import with_old_rows
-from cdckit_spark.key_range import key_range
+from cdckit_spark.key_range import key_range, old_key_range
 from cdckit_spark.refusals import Rule, refused_changes
 from cdckit_spark.rows import TableRows
 from cdckit_spark.targets import DeltaTarget
@@ -72,7 +72,7 @@ class Mirror:
             # Keys that move need the table's row under the old key. Where this batch was written before and its note
             # was lost, the table has its results already: rows from its own first position on are no old rows.
             first = max(segment.after, min(head.position for head in rows.headings))
-            present = self._present(emptied)
+            present = self._present(rows, key, emptied)
             changes = with_old_rows(changes, present, key, unavailable, self._placeholder, first)
         if emptied.whole is not None:
             latest = self._latest(changes, key, unavailable) if key else _net(changes, self.columns)[0]
@@ -81,7 +81,8 @@ class Mirror:
             self._delete(emptied)
         elif key:
             # Where rows that the batch does not name are removed, all files have to be looked at.
-            within = None if emptied else key_range(rows, key, self._types, self._fitting, "t.")
+            skips = not emptied and self.target.skips_files
+            within = key_range(rows, key, self._types, self._fitting, "t.") if skips else None
             self._merge(self._latest(changes, key, unavailable), key, unavailable, segment, emptied, within)
         elif emptied:
             raise SinkError(
@@ -101,11 +102,14 @@ class Mirror:
         missing = {name: _missing(changes, name, self._placeholder) for name in _unavailable(rows)}
         return refused_changes(changes, rules, key, missing)
 
-    def _present(self, emptied: Emptied) -> DataFrame | None:
-        """The rows that the table has, without those that are removed; None where none stays."""
+    def _present(self, rows: TableRows, key: Sequence[str], emptied: Emptied) -> DataFrame | None:
+        """The rows that the table may have under old keys, without those that are removed; None where none stays."""
         if emptied.whole is not None:
             return None
         present = self.target.table().toDF()
+        if self.target.skips_files:
+            within = old_key_range(rows, key, self._types, self._fitting)
+            present = present if within is None else present.where(within)
         return present.where(~self._shares(emptied)) if emptied else present
 
     def _latest(self, changes: DataFrame, key: Sequence[str], unavailable: Sequence[str]) -> DataFrame:

@@ -88,7 +88,7 @@ def _rules(table: DeltaTable, error: BaseException) -> list[Rule]:
     for field in schema.fields:
         if limit := _LIMITED.fullmatch(str(field.metadata.get(_LENGTH, ""))):
             rules.append(_short(field.name, int(limit[1])))
-    (detail,) = table.detail().select("properties").collect()
+    (detail,) = table.detail().collect()
     properties: dict[str, str] = detail.properties
     rules += [_check(name, text) for name, text in properties.items() if name.startswith(_CONSTRAINT)]
     return rules

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 
 from delta.tables import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from cdckit.tables.destinations import folder_name, table_name
@@ -22,6 +22,8 @@ _OWNER = "_cdckit_topic"
 """The file that says which topic a folder of parquet files is for; Spark passes over names that begin so."""
 _OURS = (f"cdckit.{TOPIC}", "cdckit.pipeline")
 """The properties that tell whose table it is."""
+LEAST_BYTES = 32 << 20
+"""Smaller tables are read as a whole sooner than a job is done that looks for the files to be read."""
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 """What a column's name may hold only where Delta maps names to files' own."""
 
@@ -66,6 +68,12 @@ class DeltaTarget(SparkTarget):
         [last] = self.table().history(1).select("version").collect()
         return int(last.version)
 
+    @property
+    def skips_files(self) -> bool:
+        """Whether there is so much in several files that to leave some out may save more than it costs to find them."""
+        detail = self._detail()
+        return int(detail.numFiles) > 1 and int(detail.sizeInBytes) >= LEAST_BYTES
+
     def read(self, version: int) -> DataFrame:
         """The rows of a version."""
         if self.path:
@@ -77,8 +85,7 @@ class DeltaTarget(SparkTarget):
         """Where its files are."""
         if self.path:
             return self.path
-        [detail] = self.table().detail().select("location").collect()
-        return str(detail.location)
+        return str(self._detail().location)
 
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments, all in one commit."""
@@ -93,7 +100,7 @@ class DeltaTarget(SparkTarget):
         """Gives the table, where it is there, the properties that the user wants and it lacks."""
         if not self._placing.properties or not self.exists():
             return
-        (detail,) = self.table().detail().collect()
+        detail = self._detail()
         # These are asked for as if they were properties, and stand elsewhere then.
         protocol = {f"delta.feature.{name}": "supported" for name in detail.tableFeatures}
         protocol["delta.minReaderVersion"] = str(detail.minReaderVersion)
@@ -140,7 +147,7 @@ class DeltaTarget(SparkTarget):
 
     def _clustered(self) -> tuple[list[str], list[str]]:
         """The columns that the table is clustered by, and those that it is partitioned by."""
-        (detail,) = self.table().detail().select("clusteringColumns", "partitionColumns").collect()
+        detail = self._detail()
         return [_unquoted(name) for name in detail.clusteringColumns], list(detail.partitionColumns)
 
     def _cluster(self, before: Iterable[str], columns: Columns) -> None:
@@ -170,9 +177,13 @@ class DeltaTarget(SparkTarget):
         found = self._properties()
         return {name.removeprefix("cdckit."): text for name, text in found.items() if name.startswith("cdckit.")}
 
+    def _detail(self) -> Row:
+        """What Delta tells of the table; as a whole, since a choice of columns is a job of Spark's."""
+        (detail,) = self.table().detail().collect()
+        return detail
+
     def _properties(self) -> dict[str, str]:
-        (detail,) = self.table().detail().select("properties").collect()
-        found: dict[str, str] = detail.properties
+        found: dict[str, str] = self._detail().properties
         return found
 
     def note(self, notes: Mapping[str, str]) -> None:

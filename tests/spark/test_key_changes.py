@@ -73,7 +73,16 @@ def test_rows_come_out_as_they_are(
     for step in steps:
         log.step(*step)
     follower = Follower(pa.Table.from_pylist(log.events, SCHEMA), ["k"], ["a", "b"], GONE)
-    assert _applied(rows, follower.last()) == log.rows
+    last = follower.last()
+    assert _applied(rows, last) == log.rows
+    assert _sought(last, log) <= {event[f"{OLD_KEY}k"] for event in log.events if event[OP] == "m"}
+
+
+def _sought(last: pa.Table, log: Log) -> set[object]:
+    """The keys under which the table is asked for rows, of those that are followed: keys that take part in a change."""
+    moves = [event for event in log.events if event[OP] == "m"]
+    touched = {event[name] for event in moves for name in ("k", f"{OLD_KEY}k")}
+    return {row[f"{OLD_KEY}k"] for row in last.to_pylist() if row[ABSENT] is not None and row["k"] in touched}
 
 
 def _applied(rows: Table, last: pa.Table) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from pathlib import Path
@@ -13,11 +13,15 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from cdckit.api.record import UNAVAILABLE_HEADER, Header
+from cdckit.connector.envelope import OLD_KEY
 from cdckit.errors import SinkError
 from cdckit.tables.target import literal
-from cdckit_spark import mirror as mirrors
+from cdckit_spark import mirror as mirrors, targets
 from cdckit_spark.jobs import mirror
 from cdckit_spark.key_range import _widened
+from spark.test_encoder import KEY, event, key
+from spark.test_two_writers import Writers
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -57,19 +61,30 @@ class Mirror:
         assert len({key for key, _ in pairs}) == len(pairs), "no key is there twice"
         return dict(pairs)
 
-    @contextmanager
-    def without(self, *values: str) -> Iterator[None]:
+    def without(self, *values: str) -> AbstractContextManager[None]:
         """While the files that have these values are gone."""
-        moved = [self.path / name for name in DeltaTable(str(self.path)).file_uris()]
-        moved = [file for file in moved if {*pq.read_table(file).columns[1].to_pylist()} & {*values}]
-        assert moved
+        return without_files(self.path, *values)
+
+
+@contextmanager
+def without_files(table: Path, *values: str) -> Iterator[None]:
+    """While the files of a table are gone whose second column has some values."""
+    moved = [file for file in table.rglob("*.parquet") if "_delta_log" not in file.parts]
+    moved = [file for file in moved if {*pq.read_table(file).columns[1].to_pylist()} & {*values}]
+    assert moved
+    for file in moved:
+        file.rename(file.with_suffix(".gone"))
+    try:
+        yield
+    finally:
         for file in moved:
-            file.rename(file.with_suffix(".gone"))
-        try:
-            yield
-        finally:
-            for file in moved:
-                file.with_suffix(".gone").rename(file)
+            file.with_suffix(".gone").rename(file)
+
+
+@pytest.fixture(autouse=True)
+def however_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the range asked for also of tables that are read sooner than that."""
+    monkeypatch.setattr(targets, "LEAST_BYTES", 0)
 
 
 KEYS = {
@@ -121,6 +136,26 @@ def test_without_a_range_all_files_are_read(
     assert table.rows() == without == {"1": "low", "5": "changed"}
 
 
+def test_where_no_file_can_be_left_out_no_job_asks_for_the_range(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables of one file, and small ones."""
+
+    def asked(*_: object) -> None:
+        raise AssertionError("the range of the keys is asked for")
+
+    monkeypatch.setattr(mirrors, "key_range", asked)
+    table = Mirror(session, tmp_path / "t", "int")
+    table.write(("c", "1", "low"))
+    table.write(("u", "1", "lower"))
+    table.add_file("5", "high")
+    with pytest.raises(AssertionError):
+        table.write(("u", "5", "higher"))
+    monkeypatch.setattr(targets, "LEAST_BYTES", 1 << 20)
+    table.write(("u", "5", "higher"))
+    assert table.rows() == {"1": "lower", "5": "higher"}
+
+
 def test_rows_of_any_key_are_found(session: SparkSession, tmp_path: Path) -> None:
     """A key that is null, and one that goes far away; in files that lie apart."""
     table = Mirror(session, tmp_path / "t", "bigint")
@@ -131,6 +166,26 @@ def test_rows_of_any_key_are_found(session: SparkSession, tmp_path: Path) -> Non
     assert table.rows() == {None: "still null", "1": "low", "500": "changed", "900": "high"}
     table.write(("d", "1", "low"), ("c", "901", "moved"), ("u", "500", "again"))
     assert table.rows() == {None: "still null", "901": "moved", "500": "again", "900": "high"}
+
+
+MAPPED = {"table.delta.columnMapping.mode": "name", "table.delta.enableDeletionVectors": "true"}
+
+
+@pytest.mark.parametrize("options", [{}, pytest.param(MAPPED, marks=pytest.mark.nightly)])
+def test_rows_are_looked_up_in_the_files_that_may_have_their_old_keys(
+    session: SparkSession, tmp_path: Path, options: dict[str, str]
+) -> None:
+    """Where the log lacks values of a row that has got another key, or of one that took part in that."""
+    writers = Writers(session, tmp_path, "mirror", **options)
+    sink = writers.sink(int(SPARK))
+    for batch, number in enumerate((1, 500, 900)):
+        sink.write(writers.frame([("c", number, f"of {number}", f"000{batch}")]), batch)
+    lacks = Header(UNAVAILABLE_HEADER, "name")
+    moved = event("c", 501, None, headers=(Header(OLD_KEY, key(500), KEY), lacks)).replace(position="0011")
+    changes = [event("d", 500, None).replace(position="0010"), moved]
+    with without_files(tmp_path / "t", "of 1", "of 900"):
+        sink.write(writers.frame_of(writers.packets(changes)), 3)
+    assert writers.content("id", "name") == [(1, "of 1"), (501, "of 500"), (900, "of 900")]
 
 
 @pytest.mark.parametrize(
