@@ -82,6 +82,8 @@ class LakeConfig(TableOptions):
             raise ValueError(
                 "'database' is DATABASE or CATALOG.DATABASE; a name with dots in it stands between backticks"
             )
+        if "${" in (self.database or ""):
+            raise ValueError("'database' has '${', in the place of which Spark puts something else in names of tables")
         if self.format == "parquet" and self.infers_columns:
             raise ValueError(
                 "'document.columns: inferred' needs 'format: delta', which keeps the columns with the table"

@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, functions as f
 from cdckit.tables.key_follower import Follower
 from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit.tables.target import quoted
+from cdckit_spark.names import map_in_arrow
 
 Key = tuple[Any, ...]
 _PRESENT = "__cdckit_present_"
@@ -63,7 +64,7 @@ def _last(changes: DataFrame, key: Sequence[str], unavailable: Sequence[str], te
 
     # Chains go from key to key, so no share of the keys can be followed alone: one task follows those that were
     # touched, which are few.
-    return changes.coalesce(1).sortWithinPartitions(POSITION).mapInArrow(followed, changes.schema)
+    return map_in_arrow(changes.coalesce(1).sortWithinPartitions(POSITION), followed, changes.schema)
 
 
 def _looked_up(

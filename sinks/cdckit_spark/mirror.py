@@ -151,14 +151,14 @@ class Mirror:
     ) -> None:
         """Puts the newest row of each key, removes the deleted ones."""
         # `<=>`, as a column of a key may hold null where a user or a transform has chosen it.
-        same = f.expr(" and ".join(f"t.{quoted(name)} <=> s.{quoted(name)}" for name in key))
+        same = reduce(Column.__and__, [_of("t", name).eqNullSafe(_of("s", name)) for name in key])
         if within is not None:
             same = same & within
-        values: dict[str, str | Column] = {quoted(name): f"s.{quoted(name)}" for name in self.columns}
+        values = self._put()
         changed = {**values}
         for name in unavailable:
-            kept = f"s.{quoted(_KEPT + name)}"
-            changed[quoted(name)] = f"case when {kept} then t.{quoted(name)} else s.{quoted(name)} end"
+            kept = _of("s", f"{_KEPT}{name}")
+            changed[quoted(name)] = f.when(kept, _of("t", name)).otherwise(_of("s", name))
         # A merge by key may be done twice and comes to the same. The batch's number is needed where a part of a batch
         # must not be written over what a later part has made.
         table = self.target.table(None if segment.whole else self.batch)
@@ -190,8 +190,16 @@ class Mirror:
         every = put.unionByName(found, allowMissingColumns=True)
         merge = self.target.table(self.batch).alias("t").merge(every.alias("s"), f"t.{POSITION} = s.{POSITION}")
         merge = merge.whenMatchedDelete(f"s.{OP} = 'd'")
-        values: dict[str, str | Column] = {quoted(name): f"s.{quoted(name)}" for name in self.columns}
-        merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=values).execute()
+        merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=self._put()).execute()
+
+    def _put(self) -> dict[str, str | Column]:
+        """What a merge puts into the table's columns."""
+        return {quoted(name): _of("s", name) for name in self.columns}
+
+
+def _of(table: str, name: str) -> Column:
+    """A column of one of the tables that are merged; not by SQL, which puts something in the place of `${…}`."""
+    return f.col(f"{table}.{quoted(name)}")
 
 
 def _commented(name: str, comment: str | None) -> Column:

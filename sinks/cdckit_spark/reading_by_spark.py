@@ -28,6 +28,7 @@ from cdckit.tables.target import quoted
 from cdckit.tables.workers import Workers
 from cdckit_spark.commits import NOT_THERE, notes_of, version_before
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.names import map_in_arrow
 from cdckit_spark.reading import DeltaImages, local_folder, require_told_columns, unread_features
 from cdckit_spark.reasons import reason
 from cdckit_spark.table_hashes import TableHashes
@@ -132,7 +133,7 @@ class SparkImages(DeltaImages):
             yield from super()._scan(topic, names)
             return
         rows = self._frames[topic].select(*map(quoted, names))
-        for packet in self._workers.fetched(rows.mapInArrow(_streams, "rows binary")):
+        for packet in self._workers.fetched(map_in_arrow(rows, _streams, "rows binary")):
             yield from rows_of(bytes(packet.rows))
 
     def hashed(self, topics: Collection[str], hashing: Hashing) -> Iterator[ImageHashes]:
@@ -144,7 +145,7 @@ class SparkImages(DeltaImages):
         names = self._columns[topic] if plain else self._names(topic)
         emptied = {} if self._mirror else self._emptied(topic)
         work = TableHashes(topic, self.maker(), hashing, self._mirror, emptied)
-        packets = self._frames[topic].select(*map(quoted, names)).mapInArrow(work.made, COLUMNS)
+        packets = map_in_arrow(self._frames[topic].select(*map(quoted, names)), work.made, COLUMNS)
         yield from map(unpacked, self._workers.fetched(packets))
 
     def _emptied(self, topic: str) -> dict[Place, str]:

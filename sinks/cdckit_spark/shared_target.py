@@ -107,10 +107,9 @@ class SharedTarget(DeltaTarget):
         self._current = False
         super()._write(rows, mode, batch, columns=columns)
 
-    def table(self, batch: BatchId | None = None) -> DeltaTable:
-        """The table to merge into; with a batch, a merge that is there already changes nothing."""
+    def _opened(self, session: SparkSession) -> DeltaTable:
         self._current = False
-        return super().table(batch)
+        return super()._opened(session)
 
     @property
     def _identifier(self) -> str:

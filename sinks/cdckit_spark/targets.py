@@ -15,6 +15,7 @@ from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Target, l
 from cdckit_spark.catalogs import OWN
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.folders import hadoop_path
+from cdckit_spark.names import verbatim
 from cdckit_spark.placing import clustered_by, creation, with_properties
 from cdckit_spark.unfinished import remove_unfinished, remove_unknown
 
@@ -78,7 +79,7 @@ class DeltaTarget(SparkTarget):
         """The rows of a version."""
         if self.path:
             return self.session.read.format("delta").option("versionAsOf", version).load(self.path)
-        return self.session.sql(f"SELECT * FROM {self.name} VERSION AS OF {version}")  # noqa: S608 - a quoted name
+        return self._sql(f"SELECT * FROM {self.name} VERSION AS OF {version}")  # noqa: S608 - a quoted name
 
     @property
     def folder(self) -> str:
@@ -93,7 +94,7 @@ class DeltaTarget(SparkTarget):
         self._remove_unfinished(ours)
         properties = {**self._placing.properties, **features_of(columns), **ours}
         clustering = self._placing.clustering(self, columns)
-        self.session.sql(creation(self._identifier, columns, comments, clustering, properties))
+        self._sql(creation(self._identifier, columns, comments, clustering, properties))
         self.check_made(notes)
 
     def complete(self) -> None:
@@ -122,13 +123,13 @@ class DeltaTarget(SparkTarget):
         if features:
             self._set_properties(features)
         added = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
-        self.session.sql(f"ALTER TABLE {self._identifier} ADD COLUMNS ({added})")
+        self._sql(f"ALTER TABLE {self._identifier} ADD COLUMNS ({added})")
 
     def widen(self, columns: Columns) -> None:
         """Gives columns a wider type, by Delta's type widening: no file is written anew."""
         self._set_properties({"delta.enableTypeWidening": "true"} | features_of(columns))
         for name, kind in columns.items():
-            self.session.sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(name)} TYPE {kind}")
+            self._sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(name)} TYPE {kind}")
 
     def drop_column(self, name: str) -> None:
         """Takes a column away, by Delta's column mapping: no file is written anew."""
@@ -138,12 +139,12 @@ class DeltaTarget(SparkTarget):
             left = self.columns()
             del left[name]
             self._cluster([each for each in clustering if each != name], left)
-        self.session.sql(f"ALTER TABLE {self._identifier} DROP COLUMN {quoted(name)}")
+        self._sql(f"ALTER TABLE {self._identifier} DROP COLUMN {quoted(name)}")
 
     def rename_column(self, old: str, new: str) -> None:
         """Gives a column another name, by Delta's column mapping: no file is written anew."""
         self._map_columns()
-        self.session.sql(f"ALTER TABLE {self._identifier} RENAME COLUMN {quoted(old)} TO {quoted(new)}")
+        self._sql(f"ALTER TABLE {self._identifier} RENAME COLUMN {quoted(old)} TO {quoted(new)}")
 
     def _clustered(self) -> tuple[list[str], list[str]]:
         """The columns that the table is clustered by, and those that it is partitioned by."""
@@ -153,7 +154,7 @@ class DeltaTarget(SparkTarget):
     def _cluster(self, before: Iterable[str], columns: Columns) -> None:
         """Has the table clustered as the user wants, or else by what is left of the columns of before."""
         wanted = self._placing.clustering(self, columns) or [name for name in before if name in columns]
-        self.session.sql(clustered_by(self._identifier, wanted))
+        self._sql(clustered_by(self._identifier, wanted))
 
     def _map_columns(self) -> None:
         if self._properties().get("delta.columnMapping.mode") != "name":
@@ -163,14 +164,16 @@ class DeltaTarget(SparkTarget):
         """Says what a column is for, or the table ("")."""
         shown = literal(text or "")
         if column:
-            self.session.sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(column)} COMMENT {shown}")
+            self._sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(column)} COMMENT {shown}")
         else:
-            self.session.sql(f"COMMENT ON TABLE {self._identifier} IS {shown}")
+            self._sql(f"COMMENT ON TABLE {self._identifier} IS {shown}")
 
     def update(self, values: Mapping[str, str], where: str | None = None) -> None:
         """Changes rows in one commit."""
         changed: dict[str, str | Column] = {quoted(name): value for name, value in values.items()}
-        self.table().update(where or "true", changed)
+        condition = where or "true"
+        session = verbatim(self.session, condition, *values.values())
+        self._opened(session).update(condition, changed)
 
     def notes(self) -> dict[str, str]:
         """The table's properties that begin with `cdckit.`, without that."""
@@ -214,15 +217,20 @@ class DeltaTarget(SparkTarget):
 
     def table(self, batch: BatchId | None = None) -> DeltaTable:
         """The table to merge into; with a batch, a merge that is there already changes nothing."""
-        session = self.session if batch is None else _transaction(self.session, batch)
+        return self._opened(self.session if batch is None else _transaction(self.session, batch))
+
+    def _opened(self, session: SparkSession) -> DeltaTable:
         return DeltaTable.forPath(session, self.path) if self.path else DeltaTable.forName(session, self.name or "")
 
     @property
     def _identifier(self) -> str:
         return f"delta.{quoted(self.path)}" if self.path else f"{self.name}"
 
+    def _sql(self, text: str) -> DataFrame:
+        return verbatim(self.session, text).sql(text)
+
     def _set_properties(self, properties: Mapping[str, str]) -> None:
-        self.session.sql(with_properties(self._identifier, properties))
+        self._sql(with_properties(self._identifier, properties))
 
 
 class ParquetTarget(SparkTarget):

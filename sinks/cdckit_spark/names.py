@@ -1,0 +1,34 @@
+"""Names of tables and columns that may hold anything, where Spark and PySpark would read more into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+Batches = Iterator[pa.RecordBatch]
+
+_REFERENCE = "${"
+"""What begins a reference to a setting or a variable of the environment, also within a name between backticks."""
+_SUBSTITUTES = "spark.sql.variable.substitute"
+
+
+def verbatim(session: SparkSession, *texts: str) -> SparkSession:
+    """A session that takes some texts in SQL as they are, with nothing put in the place of `${…}`."""
+    if not any(_REFERENCE in text for text in texts):
+        return session
+    own = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
+    own.conf.set(_SUBSTITUTES, "false")
+    return own
+
+
+def map_in_arrow(rows: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
+    """`mapInArrow` of rows whose columns may have any names; PySpark takes names there for what points at a column."""
+    names = rows.columns
+
+    def named(batches: Batches) -> Batches:
+        return function(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+    return rows.toDF(*map(str, range(len(names)))).mapInArrow(named, schema)

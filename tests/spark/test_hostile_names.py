@@ -1,0 +1,85 @@
+"""Tables and columns of any name: Spark reads `${…}`, dots and backticks in names as something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdckit.errors import ConfigError
+from cdckit_spark.config import LakeConfig
+from proof.shop import proved
+from spark.shop import deliver
+from testkit.running import Pipeline, create_reader, source_of
+from testkit.servers.mysql import MySQLServer
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(600),
+    pytest.mark.unequal("the test asks for proofs itself", always=False),
+]
+
+TABLE = "`o``r.d${env:HOME}\"e'r%s`"
+KEY, HOME = "`k.${env:HOME}`", "`${env:HOME}`"
+COLUMNS = f"""
+CREATE TABLE {TABLE} ({KEY} INT PRIMARY KEY, {HOME} VARCHAR(20), `a``b` INT, `c.d` INT, `"q'u` INT, `100%` INT, t TEXT);
+INSERT INTO {TABLE} VALUES (1, 'a', 1, 1, 1, 1, 'a'), (2, 'b', 2, 2, 2, 2, 'b'), (3, 'c', 3, 3, 3, 3, 'c');
+"""
+CHANGES = f"""
+SET binlog_row_image = minimal;
+UPDATE {TABLE} SET {HOME} = 'x' WHERE {KEY} = 1; UPDATE {TABLE} SET `a``b` = 9 WHERE {KEY} = 1;
+UPDATE {TABLE} SET {KEY} = 20, `c.d` = 7 WHERE {KEY} = 2; DELETE FROM {TABLE} WHERE {KEY} = 3;
+"""
+DEFINITIONS = f"""
+ALTER TABLE {TABLE} ADD COLUMN `n${{env:HOME}}` INT DEFAULT 5 COMMENT '${{env:HOME}}';
+ALTER TABLE {TABLE} RENAME COLUMN `c.d` TO `e${{env:PATH}}.f`, DROP COLUMN `"q'u`, MODIFY `100%` BIGINT;
+INSERT INTO {TABLE} ({KEY}, {HOME}) VALUES (4, 'd');
+"""
+
+NAMES = ["k.${env:HOME}", "${env:HOME}", "a`b", "e${env:PATH}.f", "100%", "t", "n${env:HOME}"]
+"""What the columns are called in the end."""
+
+
+@pytest.fixture
+def database(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
+    create_reader(mysql_server)
+    mysql_server.execute(f"CREATE DATABASE {unique_name} CHARACTER SET utf8mb4")
+    yield unique_name
+    mysql_server.execute(f"DROP DATABASE {unique_name}")
+
+
+@pytest.mark.parametrize(("mode", "options"), [
+    ("mirror", {"small.batch.rows": 0}),
+    pytest.param("mirror", {}, marks=pytest.mark.nightly),
+    pytest.param("mirror", {"small.batch.rows": 0, "cluster.by": ["${env:HOME}", "100%"]}, marks=pytest.mark.nightly),
+    pytest.param("changelog", {"small.batch.rows": 0}, marks=pytest.mark.nightly),
+])  # fmt: skip
+def test_names_are_kept(
+    mysql_server: MySQLServer, database: str, session: SparkSession, tmp_path: Path, mode: str, options: dict[str, Any]
+) -> None:
+    """Of a table that is made, merged, whose rows are looked up under another key, and whose columns change."""
+    source = source_of(
+        mysql_server, database, topic_prefix=database, skipped_operations="none", include_schema_changes=False
+    )
+    sink = {"type": "spark", "path": str(tmp_path / "lake"), "mode": mode, **options}
+    pipeline = Pipeline(tmp_path, source, sink, {"name": database})
+    for script in (COLUMNS, CHANGES, DEFINITIONS):
+        mysql_server.run_sql(script, database=database)
+        deliver(pipeline)
+    (table,) = (tmp_path / "lake").iterdir()
+    found = session.read.format("delta").load(str(table))
+    assert {*NAMES} <= {*found.columns}
+    assert not {*found.columns} & {"c.d", "\"q'u"}
+    if mode == "mirror":
+        shown = [tuple(row[name] for name in NAMES) for row in found.collect()]
+        quoted = ", ".join(f"`{name.replace('`', '``')}`" for name in NAMES)
+        assert {table.outcome for table in proved(pipeline, spark="always").values()} == {"equal"}
+        assert sorted(shown) == sorted(mysql_server.execute(f"SELECT {quoted} FROM {database}.{TABLE}"))
+
+
+def test_a_database_that_spark_would_call_otherwise_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"'database' has '\$\{'"):
+        LakeConfig.load({"database": "`a${env:HOME}`"}, "sink")
