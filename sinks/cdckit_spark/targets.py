@@ -24,6 +24,7 @@ _OWNER = "_cdckit_topic"
 _OURS = (f"cdckit.{TOPIC}", "cdckit.pipeline")
 """The properties that tell whose table it is."""
 LEAST_BYTES = 32 << 20
+LEAST_BYTES = 64 << 20
 """Smaller tables are read as a whole sooner than a job is done that looks for the files to be read."""
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 """What a column's name may hold only where Delta maps names to files' own."""
