@@ -20,6 +20,7 @@ from cdckit.tables.destinations import folder_name
 from cdckit.tables.own_columns import KEY, OP, POSITION, TABLE, TIME
 from cdckit.tables.packets import PACKET_SCHEMA
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.names import map_in_arrow
 from cdckit_spark.own_packets import OwnPackets
 from cdckit_spark.sink import LakeSink
 
@@ -108,7 +109,7 @@ def _write(
     with _lock:
         sink = _sink(writer, run, rows, place, options)
     try:
-        return sink.write(rows.mapInArrow(packets.made, PACKET_SCHEMA), batch)
+        return sink.write(map_in_arrow(rows, packets.made, PACKET_SCHEMA), batch)
     except BaseException:
         with _lock:
             _open.pop(writer, None)  # what it knows of the table may be older than that

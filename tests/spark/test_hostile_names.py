@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from cdckit.errors import ConfigError
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.jobs import mirror
 from proof.shop import proved
 from spark.shop import deliver
 from testkit.running import Pipeline, create_reader, source_of
@@ -78,6 +80,18 @@ def test_names_are_kept(
         quoted = ", ".join(f"`{name.replace('`', '``')}`" for name in NAMES)
         assert {table.outcome for table in proved(pipeline, spark="always").values()} == {"equal"}
         assert sorted(shown) == sorted(mysql_server.execute(f"SELECT {quoted} FROM {database}.{TABLE}"))
+
+
+def test_names_in_a_job_of_ones_own_are_kept(session: SparkSession, tmp_path: Path) -> None:
+    names = ["_op", "k.${env:HOME}", "a`b", "_position", "_ts"]
+    for batch, (op, value) in enumerate([("c", "x"), ("u", "y")]):
+        row = (op, 1, value, f"000{batch}", datetime(2026, 1, 1))
+        rows = session.createDataFrame([row], "a string, b int, c string, d string, e timestamp").toDF(*names)
+        small = {"small.batch.rows": "0"}
+        mirror(rows, str(tmp_path / "t"), batch, key=names[1:2], application="a", options=small)
+    found = session.read.format("delta").load(str(tmp_path / "t"))
+    assert found.columns == [*names[1:3], "__position"]
+    assert [tuple(row) for row in found.collect()] == [(1, "y", "0001")]
 
 
 def test_a_database_that_spark_would_call_otherwise_is_refused() -> None:
