@@ -104,11 +104,29 @@ def test_a_table_is_read_again(shop: Shop) -> None:
     assert "cdckit_incremental" not in (batches.offset or {})
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_chunks_come_together(shop: Shop, monkeypatch: pytest.MonkeyPatch, together: bool) -> None:
+    """Though the log is still while each is read, for some time and up to a batch's size; changes come with them."""
+    monkeypatch.setattr("cdckit.engine.spark.in_order._LINGER_SECONDS", 600.0)
+    batches = shop.batches(ends=False, incremental_snapshot_chunk_size=10)
+    batches.run()
+    batches.job = replace(batches.job, wait_seconds=60, max_bytes=batches.job.max_bytes if together else 1)
+    shop.sql("CREATE TRIGGER slow BEFORE INSERT ON signals FOR EACH ROW DO SLEEP(0.06);")
+    shop.ask_for("t")
+    shop.sql("UPDATE t SET v = 5 WHERE id = 3;")
+    for _ in range(3):
+        if len(_again(batches.events)) < 100:
+            batches.run(most=1)
+    assert (len(_again(batches.events)) == 100) is together
+    assert not together or _newest(batches.events, f"p.{shop.database}.t") == shop.rows("t")
+
+
 def test_it_goes_on_where_it_dies(shop: Shop) -> None:
     """A batch that is repeated is the same: also where its chunk would be another one by then."""
     batches = shop.batches(ends=False)
     batches.run()
-    batches.job = replace(batches.job, wait_seconds=60)  # each of the runs has a batch to find, however slow it is
+    # Each of the runs has a batch to find, however slow it is, and that one has one chunk.
+    batches.job = replace(batches.job, wait_seconds=60, max_bytes=1)
     shop.ask_for("t", "u")
     runs = 0
     while len(_again(batches.events)) < 110 and runs < 60:

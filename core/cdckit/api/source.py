@@ -326,6 +326,13 @@ class Source(ABC):
         """
         return False
 
+    def chunk_follows(self, offset: Offset) -> bool:
+        """Whether rows of a table follow behind `offset` though nothing changes: the next part of what is read again.
+
+        Asks nobody; False by default.
+        """
+        return False
+
     def passed(self, offset: Offset, point: Offset) -> bool:
         """Whether all that lies before `point`, an end of the log, lies before `offset` too.
 

@@ -19,6 +19,12 @@ _AFTER_SNAPSHOT = "cdckit_after_snapshot"
 _INCREMENTAL = "cdckit_incremental"
 
 
+def chunk_follows(offset: Offset) -> bool:
+    """Whether an incremental snapshot goes on behind an offset, which is not paused."""
+    left = offset.get(_INCREMENTAL)
+    return isinstance(left, Mapping) and bool(left.get("wanted")) and not left.get("paused")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorOffset(ABC):
     """How far a database has been read; a source adds where in its log.

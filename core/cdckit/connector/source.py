@@ -17,7 +17,7 @@ from cdckit.api.state_store import StateStore
 from cdckit.connector.incremental.state import IncrementalState
 from cdckit.connector.notifications.listener import SnapshotListener
 from cdckit.connector.notifications.notifications import Notifications
-from cdckit.connector.offset import ConnectorOffset
+from cdckit.connector.offset import ConnectorOffset, chunk_follows
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.resnapshot import Resnapshot
 from cdckit.connector.rows_again import RowsAgain, without_unfinished
@@ -222,6 +222,10 @@ class ConnectorSource(Source, Generic[Config, At]):
         """As the state says; within a snapshot that is read in several batches the rest of it is owed."""
         at = self._offsets.from_json(start)
         return at.snapshot_begun or self._due(at) is not None
+
+    def chunk_follows(self, offset: Offset) -> bool:
+        """Where a signal's incremental snapshot goes on."""
+        return chunk_follows(offset)
 
     def _due(self, at: At) -> Resnapshot | None:
         """The tables that are to be read again beyond `at`."""

@@ -24,6 +24,9 @@ _LINGER_SECONDS = 0.5
 """So long a batch that has begun takes what still comes ..."""
 _LATE_MS = 5_000
 """... and without a limit of time where that was committed so long ago: it catches up."""
+_CHUNKS_SECONDS = 5.0
+"""Where a table is read again, chunk by chunk, as long as the delivery of the batch before took, and no longer than so:
+else each chunk would be a batch of its own, as the log is still while the next one is read."""
 
 
 class ReadBatch(NamedTuple):
@@ -60,6 +63,7 @@ class LogInOrder:
         self._undecoded: list[Undecoded] = []
         self._reading: _Reading | None = None
         self._reached: Offset | None = None
+        self._given: float | None = None
 
     def passed_over(self, piece: Undecoded) -> None:
         """Takes what the source cannot decode; the workers hand it over."""
@@ -80,24 +84,32 @@ class LogInOrder:
         Raises:
             CdcError: the source cannot go on, and nothing came before that.
         """
+        delivery = 0.0 if self._given is None else time.monotonic() - self._given
+        self._given = None
+        found = self._read_on(start, max_bytes, _Patience(wait_seconds, delivery), once=once)
+        if found is not None:
+            self._given = time.monotonic()
+        return found
+
+    def _read_on(self, start: Offset, max_bytes: int, patience: _Patience, *, once: bool) -> ReadBatch | None:
         if self._reached != start:
             self.close()
         carried_on = self._reading is not None
         try:
-            return self._read(start, max_bytes, wait_seconds, once=once)
+            return self._read(start, max_bytes, patience, once=once)
         except RetriableSourceError:
             # A connection may be gone because nobody read from it while a long batch was delivered.
             if not carried_on:
                 raise
-            return self._read(start, max_bytes, wait_seconds, once=once)
+            return self._read(start, max_bytes, patience, once=once)
 
-    def _read(self, start: Offset, max_bytes: int, wait_seconds: float, *, once: bool) -> ReadBatch | None:
+    def _read(self, start: Offset, max_bytes: int, patience: _Patience, *, once: bool) -> ReadBatch | None:
         if self._reading is None:
             self._reading = _Reading(self._source, plain(start), once=once)
         reading = self._reading
         self._undecoded.clear()
         with self._kept.writer() as writer:
-            gathered = _Gathered(writer, max_bytes, time.monotonic() + wait_seconds)
+            gathered = _Gathered(writer, max_bytes, patience, self._source.chunk_follows)
             try:
                 ended = self._gather(reading, gathered)
             except CdcError:
@@ -158,27 +170,44 @@ class _Reading:
         self.batches = (batch for split in splits for batch in source.read(split))
 
 
+class _Patience:
+    """How long a batch waits, in seconds.
+
+    Args:
+        wait: for the first change.
+        delivery: how long the batch before was delivered.
+    """
+
+    def __init__(self, wait: float, delivery: float) -> None:
+        self.deadline = time.monotonic() + wait
+        self.chunks = max(_LINGER_SECONDS, min(delivery, _CHUNKS_SECONDS))
+
+
 class _Gathered:
     """What is to be one batch.
 
     Args:
         writer: keeps it.
         max_bytes: about how much of the log it may take.
-        deadline: until when the first change is waited for, by the monotonic clock.
+        patience: how long it waits.
+        chunk_follows: whether rows follow behind an offset though nothing changes.
 
     Attributes:
         end: the last offset that it may end at; None before there was one.
         holds: whether anything was told up to there.
     """
 
-    def __init__(self, writer: BatchWriter, max_bytes: int, deadline: float) -> None:
+    def __init__(
+        self, writer: BatchWriter, max_bytes: int, patience: _Patience, chunk_follows: Callable[[Offset], bool]
+    ) -> None:
         self.end: Offset | None = None
         self.holds = False
         self.log_time_ms: int | None = None
         self.log_bytes = 0
         self._writer = writer
         self._max_bytes = max_bytes
-        self._deadline = deadline
+        self._patience = patience
+        self._chunk_follows = chunk_follows
         self._begun: float | None = None
 
     def take(self, batch: Batch, undecoded: list[Undecoded]) -> None:
@@ -201,7 +230,10 @@ class _Gathered:
             return True
         now = time.monotonic()
         if self._begun is None:
-            return now >= self._deadline
+            return now >= self._patience.deadline
+        if batch.offset is not None and self._chunk_follows(batch.offset):
+            # A chunk takes little of the log.
+            return self._writer.bytes >= self._max_bytes or now >= self._begun + self._patience.chunks
         still = not (batch.records or batch.marks or batch.log_bytes)
         return still or (now >= self._begun + _LINGER_SECONDS and not _is_late(batch))
 

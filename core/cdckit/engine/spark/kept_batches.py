@@ -87,6 +87,11 @@ class BatchWriter:
         self._whole = 0
         self._finished = False
 
+    @property
+    def bytes(self) -> int:
+        """How much has been written."""
+        return self._file.tell()
+
     def add(self, part: Part) -> None:
         """Adds what was read."""
         if part.records or part.marks or part.undecoded:
