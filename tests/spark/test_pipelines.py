@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 
 from cdckit.engine.spark.delta import delta_settings
 from cdckit.engine.spark.stream_reader import LIMITED
+from kafka.reading import read_topic
 from spark.connect_client import run
 from spark.own_rows import pipeline_file, with_orders
 from spark.pages import examples_of
+from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_connect import SparkConnect, row_level_catalog
 
@@ -46,9 +49,15 @@ INSERT INTO orders VALUES (4, 2); COMMIT;
 """Rows that are changed more than once, deleted, inserted again, and get another key."""
 
 
-def laid_out(folder: Path, file: Path, shop: str, example: int, **other: str) -> Path:
+def laid_out(
+    folder: Path, file: Path, shop: str, example: int, broker: str = "broker:9092", topic: str = "orders.rows",
+    **other: str,
+) -> Path:  # fmt: skip
     """One of the pipelines of the docs, in a folder of its own; `other` takes the place of what the settings say."""
-    told = {"/etc/cdc/shop.yaml": str(file), "shop.orders": f"{shop}.orders", "s3a://lake": folder.as_uri()}
+    told = {
+        "/etc/cdc/shop.yaml": str(file), "shop.orders": f"{shop}.orders", "s3a://lake": folder.as_uri(),
+        "broker:9092": broker, "orders.rows": topic,
+    }  # fmt: skip
     program = examples_of("In declarative pipelines", told)[example]
     (settings,) = examples_of("In declarative pipelines", told, "yaml")
     for name, value in other.items():
@@ -125,3 +134,26 @@ def test_a_view_of_the_newest_changes_equals_the_table(
         f"USE {shop}; DELETE FROM orders WHERE id = 2; TRUNCATE orders; INSERT INTO orders VALUES (1, 0); {CHANGES}"
     )
     run_and_compare(server, mysql_server, shop, folder, "spark_catalog.viewed.orders")
+
+
+@pytest.mark.nightly
+def test_a_sink_of_messages_has_each_runs_rows(
+    server: SparkConnect, mysql_server: MySQLServer, kafka_broker: KafkaBroker, shop: str, tmp_path: Path
+) -> None:
+    """The command ends well with them: Spark 4.2 sends it what it does not know, unless that is kept from it."""
+    make_namespace(server, "spark_catalog.told", tmp_path)
+    file = pipeline_file(mysql_server, shop, tmp_path)
+    given = {"catalog": "spark_catalog", "database": "told", "broker": kafka_broker.bootstrap, "topic": shop}
+    folder = laid_out(tmp_path / "sink", file, shop, 2, **given)
+
+    def newest() -> list[list[int]]:
+        ended = server.pipelines(folder, "run")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        rows = {message.key: message.value for message in read_topic(kafka_broker.bootstrap, shop)}
+        return sorted([row["id"], row["price"]] for row in map(json.loads, filter(None, rows.values())))
+
+    for changes in ("", CHANGES, "UPDATE orders SET price = 77 WHERE id = 1"):
+        mysql_server.run_sql(f"USE {shop}; {changes}")
+        assert newest() == [
+            list(row) for row in mysql_server.execute(f"SELECT id, price FROM {shop}.orders ORDER BY id")
+        ]

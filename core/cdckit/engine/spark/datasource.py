@@ -57,6 +57,7 @@ class CdckitDataSource(DataSource):
         return "cdckit"
 
     def __init__(self, options: Mapping[str, str]) -> None:
+        silence_profilers()
         self.options = {name.lower(): value for name, value in options.items()}
         self.wanted: Wanted | None = None
         self._job: Job | None = None
@@ -120,6 +121,7 @@ class CdckitDataSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """The writer of a stream's messages."""
+        silence_profilers()
         from cdckit.engine.spark.writers import StreamWriter  # noqa: PLC0415 - queries that only read do without
 
         with sealed_errors():
@@ -127,6 +129,7 @@ class CdckitDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """The writer of a DataFrame's messages."""
+        silence_profilers()
         from cdckit.engine.spark.writers import BatchWriter  # noqa: PLC0415 - as above
 
         with sealed_errors():
