@@ -67,7 +67,7 @@ def test_names_are_kept(
         mysql_server, database, topic_prefix=database, skipped_operations="none", include_schema_changes=False
     )
     sink = {"type": "spark", "path": str(tmp_path / "lake"), "mode": mode, **options}
-    pipeline = Pipeline(tmp_path, source, sink, {"name": database})
+    pipeline = Pipeline(tmp_path, source, sink, {"name": database, "runner": "spark"})
     for script in (COLUMNS, CHANGES, DEFINITIONS):
         mysql_server.run_sql(script, database=database)
         deliver(pipeline)
