@@ -56,7 +56,7 @@ def database(mysql_server: MySQLServer, unique_name: str) -> Iterator[str]:
 @pytest.mark.parametrize(("mode", "options"), [
     ("mirror", {"small.batch.rows": 0}),
     pytest.param("mirror", {}, marks=pytest.mark.nightly),
-    pytest.param("mirror", {"small.batch.rows": 0, "cluster.by": ["${env:HOME}", "100%"]}, marks=pytest.mark.nightly),
+    pytest.param("mirror", {"small.batch.rows": 0, "cluster.by": ["a`b", "100%"]}, marks=pytest.mark.nightly),
     pytest.param("changelog", {"small.batch.rows": 0}, marks=pytest.mark.nightly),
 ])  # fmt: skip
 def test_names_are_kept(
@@ -74,8 +74,8 @@ def test_names_are_kept(
     (table,) = (tmp_path / "lake").iterdir()
     found = session.read.format("delta").load(str(table))
     assert {*NAMES} <= {*found.columns}
-    assert not {*found.columns} & {"c.d", "\"q'u"}
     if mode == "mirror":
+        assert not {*found.columns} & {"c.d", "\"q'u"}
         shown = [tuple(row[name] for name in NAMES) for row in found.collect()]
         quoted = ", ".join(f"`{name.replace('`', '``')}`" for name in NAMES)
         assert {table.outcome for table in proved(pipeline, spark="always").values()} == {"equal"}
