@@ -23,7 +23,6 @@ _OWNER = "_cdckit_topic"
 """The file that says which topic a folder of parquet files is for; Spark passes over names that begin so."""
 _OURS = (f"cdckit.{TOPIC}", "cdckit.pipeline")
 """The properties that tell whose table it is."""
-LEAST_BYTES = 32 << 20
 LEAST_BYTES = 64 << 20
 """Smaller tables are read as a whole sooner than a job is done that looks for the files to be read."""
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
