@@ -39,15 +39,11 @@ LONG = {
     "changelog": range(141, 151),
 }
 
-REPLACED = pytest.mark.unequal("a change that replaces a document may show its `_id` behind other fields", always=False)
-"""Collections have it first: `cdc diff` takes the order of fields for a part of a document."""
-
 
 def _nothing() -> Never:
     raise AssertionError("neither topics nor Spark are wanted")
 
 
-@REPLACED
 @pytest.mark.parametrize("seed", [*range(1, 5), *(pytest.param(n, marks=pytest.mark.nightly) for n in range(5, 51))])
 def test_the_file_comes_to_the_collections(
     mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, afterwards: ExitStack
@@ -78,7 +74,6 @@ def test_small_histories_have_every_election() -> None:
     assert found == {(kind, moment) for kind, moments in DocumentSink.moments.items() for moment in moments}
 
 
-@REPLACED
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("sink", "seed", "rounds"), list(_through_elections()))
 def test_the_sink_comes_to_the_collections_through_elections(

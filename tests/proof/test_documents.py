@@ -6,8 +6,10 @@ import json
 import threading
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from cdckit import Batch, Struct
 from cdckit.engine.config.loading import load_pipeline
@@ -15,6 +17,9 @@ from cdckit.engine.proof.beside import Beside
 from proof.shop import deliver, proved
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
+
+FILE = {"type": "file"}
+MIRROR = {"type": "delta", "mode": "mirror"}
 
 
 def test_collections_are_compared_while_they_change(mongo: MongoReplicaSet, unique_name: str, tmp_path: Path) -> None:
@@ -94,6 +99,44 @@ def test_what_an_update_changed_is_no_part_of_the_document(
         found = proved(pipeline)["things"]
         client.drop_database(unique_name)
     assert (found.outcome, found.rows, found.note) == ("equal", 2, "")
+
+
+@pytest.mark.parametrize("sink", [FILE, MIRROR, {**MIRROR, "mode": "changelog"}], ids=["file", "mirror", "changelog"])
+def test_where_an_event_shows_the_identifier_is_no_part_of_the_document(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, afterwards: ExitStack, sink: dict[str, Any]
+) -> None:
+    """The collection has it first; the other fields count in their order."""
+    afterwards.callback(mongo.drop_database, unique_name)
+    source = {
+        "type": "mongodb", "topic.prefix": "m", "mongodb.connection.string": mongo.uri,
+        "collection.include.list": f"{unique_name}.things",
+    }  # fmt: skip
+    pipeline = Pipeline(tmp_path, source, {"path": str(tmp_path / "out"), **sink}, {"runner": "direct"})
+    with mongo.client() as client:
+        things = client[unique_name]["things"]
+        things.insert_many([{"_id": number, "in": {"z": 1, "a": [number]}} for number in range(3)])
+        deliver(pipeline)
+        things.update_one({"_id": 1}, [{"$replaceWith": {"$mergeObjects": ["$in", {"_id": "$_id"}]}}])
+        deliver(pipeline)
+        assert _arrived(pipeline, '{"z": 1,"a": [1],"_id": 1}')
+        assert list(things.find_one({"_id": 1}) or ()) == ["_id", "z", "a"]
+        equal = proved(pipeline)["things"]
+        assert (equal.outcome, equal.rows, equal.note) == ("equal", 3, "")
+        if sink["type"] == "file":
+            content = (tmp_path / "out").read_text()
+            (tmp_path / "out").write_text(content.replace('{\\"z\\": 1,\\"a\\": [1],', '{\\"a\\": [1],\\"z\\": 1,'))
+            [other] = proved(pipeline)["things"].differences
+            assert (json.loads(other.key), other.fault) == ({"id": "1"}, "changed")
+
+
+def _arrived(pipeline: Pipeline, document: str) -> bool:
+    """Whether the sink has got a document in just these words."""
+    path = Path(pipeline.sink["path"])
+    if path.is_file():
+        after = (json.loads(line)["value"] for line in path.read_text().splitlines())
+        return document in {(value.get("payload") or value)["after"] for value in after}
+    [table] = path.glob("*.things")
+    return document in DeltaTable(table).to_pyarrow_table().column("document").to_pylist()
 
 
 def test_what_stages_of_ones_own_may_have_left_out_is_not_called_a_fault(

@@ -89,6 +89,29 @@ def test_what_the_stream_tells_again_of_a_snapshot_counts_once(
         client.drop_database(unique_name)
 
 
+@pytest.mark.parametrize("sink", [to_file, to_lake])
+def test_where_an_event_shows_the_identifier_does_not_count(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], sink: Any
+) -> None:
+    """What a change has put may show it behind other fields; what the next one takes away has it first."""
+    pipeline = kept(mongo, unique_name, tmp_path, sink(tmp_path))
+    moved = [{"$replaceWith": {"$mergeObjects": ["$in", {"_id": "$_id"}]}}]
+    with mongo.client() as client:
+        things = client[unique_name].create_collection("things", changeStreamPreAndPostImages={"enabled": True})
+        things.insert_many([{"_id": number, "in": {"z": 1, "a": [number]}} for number in range(3)])
+        deliver(pipeline)
+        things.insert_one({"_id": 3, "in": {"b": 1}})
+        things.update_many({"_id": {"$gt": 0}}, moved)
+        deliver(pipeline)
+        assert said(pipeline, capfd, "things") == ("equal", 4, "")
+        things.update_one({"_id": 1}, {"$set": {"z": 2}})
+        things.delete_one({"_id": 2})
+        deliver(pipeline)
+        assert said(pipeline, capfd, "things") == ("equal", 3, "")
+        assert proved(pipeline)["things"].outcome == "equal"
+        client.drop_database(unique_name)
+
+
 def _begun(pipeline: Pipeline, folder: Path) -> bool:
     """Whether the place in the stream is kept, from which it is followed."""
     return (folder / "lake").exists() or pipeline.offset() is not None

@@ -7,7 +7,7 @@ A table of documents has the columns of the key, and the document as it is, or t
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +135,16 @@ class DocumentRows:
             return (text,)
         document = None if text is None else parsed(text)
         return [column.value_in(document) for column in self._declared]
+
+
+def identifiable(columns: Collection[str], key: Collection[str]) -> frozenset[str]:
+    """The columns that hold whole documents, of which `_id` counts as the first field wherever an event shows it.
+
+    Args:
+        columns: all columns of a table that are compared: of one of documents those of the key and the document.
+        key: those of the key.
+    """
+    return frozenset({DOCUMENT} if {*columns} == {*key, DOCUMENT} else ())
 
 
 def with_columns(rows: ArrowArrayExportable, columns: Sequence[DeclaredColumn]) -> RecordBatch:

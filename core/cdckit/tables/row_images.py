@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from cdckit.api.held import Image, ImageColumns, Shown
 from cdckit.api.record import Record
-from cdckit.tables.documents import DOCUMENT
+from cdckit.tables.documents import DOCUMENT, identifiable
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.groups import Group
 from cdckit.tables.layout import ABSENT, OP, POSITION, Layout
@@ -142,8 +142,14 @@ class RowImages:
             return None
         found = list(keys({name: columns[name] for name in self._keys[topic]}))
         documents, floats = self._documents[topic], self._floats[topic]
+        identified = identifiable(self._columns[topic], self._keys[topic])
         made = (
-            texts(columns.get(name, nothing), document=name in documents, short=name in floats)
+            texts(
+                columns.get(name, nothing),
+                document=name in documents,
+                short=name in floats,
+                identified=name in identified,
+            )
             for name in self._columns[topic]
         )
         return found, joined(list(made))
@@ -158,9 +164,14 @@ class RowImages:
         if not names or not rows.num_rows or not {*names} <= {*rows.schema.names}:
             return repeat(b"")
         shown, hashed = self._told[topic]
+        identified = identifiable(names, shown.key)
         try:
             columns = [
-                texts(self._cast(rows.column(name), shown.types.get(name)), document=name in shown.documents)
+                texts(
+                    self._cast(rows.column(name), shown.types.get(name)),
+                    document=name in shown.documents,
+                    identified=name in identified,
+                )
                 for name in names
             ]
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

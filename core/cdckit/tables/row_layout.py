@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cdckit.api.schema import OPTIONAL_STRING, Schema
 from cdckit.logical import JSON
-from cdckit.tables.documents import DOCUMENT
+from cdckit.tables.documents import DOCUMENT, identifiable
 from cdckit.tables.row_texts import joined, texts
 from cdckit.tables.types import ColumnType, column_type
 
@@ -25,10 +25,12 @@ class RowLayout:
     Attributes:
         columns: name and type of each, in the order of a row's values.
         documents: those that hold JSON as text, which snapshot and log may write in more than one way.
+        identified: those that hold whole documents, as of MongoDB.
     """
 
     columns: tuple[tuple[str, ColumnType], ...]
     documents: frozenset[str]
+    identified: frozenset[str]
 
     @classmethod
     def of(cls, row: Schema, key: Schema) -> Self:
@@ -45,7 +47,8 @@ class RowLayout:
         else:
             fields = [(field.name, field.schema) for field in row.fields]
         documents = frozenset(name for name, schema in fields if schema.name == JSON.name)
-        return cls(tuple((name, column_type(schema)) for name, schema in fields), documents)
+        identified = identifiable([name for name, _ in fields], key.index)
+        return cls(tuple((name, column_type(schema)) for name, schema in fields), documents, identified)
 
     def texts(self, rows: Sequence[Row], names: Collection[str]) -> Iterable[bytes]:
         """The texts of rows, of some of their columns."""
@@ -55,7 +58,11 @@ class RowLayout:
         kinds = dict(self.columns)
         return joined(
             [
-                texts(pa.array(kinds[name].column(values[name])), document=name in self.documents)
+                texts(
+                    pa.array(kinds[name].column(values[name])),
+                    document=name in self.documents,
+                    identified=name in self.identified,
+                )
                 for name in sorted(names)
             ]
         )

@@ -10,6 +10,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdckit.tables.document_order import FIRST, identifier_first
 from cdckit.tables.floats import six_digits
 
 _SORTED = orjson.OPT_SORT_KEYS
@@ -35,18 +36,21 @@ def put_together(texts: Iterable[str]) -> bytes:
     return _BETWEEN.join(texts).encode()
 
 
-def texts(column: pa.Array, *, document: bool, short: bool = False) -> pa.Array:
+def texts(column: pa.Array, *, document: bool, short: bool = False, identified: bool = False) -> pa.Array:
     """A column's values as texts, none of which holds what stands between columns, or is that of no value.
 
     Args:
         column: the values.
         document: whether they are JSON as text.
         short: whether they are numbers of four bytes, of which six digits count.
+        identified: whether they are documents of MongoDB as JSON, whose `_id` counts as their first field.
     """
     kind = column.type
     if document:
         values = (None if text is None else parsed(text) for text in column.to_pylist())
         column = pa.array([v if v is None else orjson.dumps(v, option=_SORTED).decode() for v in values], pa.string())
+    elif identified and _is_text(kind):
+        column = _identified(column.cast(pa.string()))
     elif short and pa.types.is_floating(kind):
         column = pa.array([v if v is None else six_digits(v) for v in column.to_pylist()], pa.string())
     elif pa.types.is_timestamp(kind):
@@ -60,6 +64,17 @@ def texts(column: pa.Array, *, document: bool, short: bool = False) -> pa.Array:
         for mark, escaped in _ESCAPES.items():
             found = pc.replace_substring(found, mark, escaped)
     return pc.fill_null(found, _NULL)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _identified(column: pa.StringArray) -> pa.StringArray:
+    """Documents with `_id` first, as most of them have it."""
+    if pc.all(pc.starts_with(column, FIRST)).as_py() is not False:
+        return column
+    return pa.array([v if v is None else identifier_first(v) for v in column.to_pylist()], pa.string())
 
 
 def _has_marks(column: pa.StringArray) -> bool:

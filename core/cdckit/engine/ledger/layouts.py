@@ -14,6 +14,7 @@ from cdckit.engine.proof.canonical import DOCUMENT
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit.engine.serializers.row_text_compiler import plain_where
+from cdckit.tables.document_order import identifier_first
 
 _OF_MESSAGES, _OF_TABLES = "ledger.layout.messages", "ledger.layout.tables"
 
@@ -75,7 +76,7 @@ class MessageLayout:
 
 
 def _document_hashes(documents: Sequence[str]) -> list[bytes]:
-    return [digest(orjson.dumps({DOCUMENT: document})) for document in documents]
+    return [digest(orjson.dumps({DOCUMENT: identifier_first(document)})) for document in documents]
 
 
 def message_layouts(*, defaults: bool = True) -> Layouts:

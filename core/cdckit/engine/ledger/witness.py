@@ -29,6 +29,7 @@ from cdckit.engine.proof.spill import BUCKETS, Spill
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_ledger
 from cdckit.errors import StateError, StoppedError
+from cdckit.tables.document_order import identifier_first
 
 _ATTEMPTS = 20
 _NOTHING = bytes(16)
@@ -187,7 +188,7 @@ class _Reading:
             place = self._hash(topic.encode() + b"\0" + orjson.dumps(_payload(key), option=orjson.OPT_SORT_KEYS))
             row = event.get("after") if isinstance(event, dict) else None
             if isinstance(row, str):
-                row = {DOCUMENT: row}
+                row = {DOCUMENT: identifier_first(row)}
             form = self._forms[topic]
             if isinstance(row, dict) and form is not None:
                 yield pack(place, row_hash(form, row), number, ROW)

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from cdckit.api.held import Image, Shown
+from cdckit.tables.document_order import identifier_first
 from cdckit.tables.floats import six_digits
 
 DOCUMENT = "document"
@@ -68,7 +69,7 @@ class RowReader:
             if type(row) is dict:
                 told = self._told(row)
             elif type(row) is str:
-                told = self._told({DOCUMENT: row})
+                told = self._told({DOCUMENT: identifier_first(row)})
         return Image(self.topic, orjson.dumps(key, option=_SORTED), self._row(value), position, told)
 
     def columns(self, keys: Iterable[Any], values: Iterable[Any]) -> tuple[list[bytes], list[bytes]] | None:
@@ -98,12 +99,12 @@ class RowReader:
         if value is None:
             return None
         if type(value) is not dict:
-            return orjson.dumps({DOCUMENT: value}, option=_SORTED)
+            return _of_document(value)
         row: Any = value
         if self._envelope or (self._envelope is None and _is_event(value)):
             row = value.get("after")
             if type(row) is not dict:
-                return None if row is None else orjson.dumps({DOCUMENT: row})
+                return None if row is None else _of_document(row)
         elif row.get("__deleted") in ("true", True):
             return None
         if self._columns is None:
@@ -135,6 +136,11 @@ class RowReader:
 
 
 _WITH_SCHEMA = {"schema", "payload"}
+
+
+def _of_document(value: Any) -> bytes:
+    """The row of a message that is one value, as a document's text is."""
+    return orjson.dumps({DOCUMENT: identifier_first(value) if isinstance(value, str) else value}, option=_SORTED)
 
 
 def _is_event(value: dict[str, Any]) -> bool:

@@ -22,7 +22,7 @@ from cdckit.engine.config.pipeline import Component, ResolvedPipeline
 from cdckit.engine.proof.entries import Entries
 from cdckit.engine.proof.spill import Spill
 
-_VERSION = 1
+_VERSION = 2
 _UNREADABLE: tuple[type[Exception], ...] = (
     *DAMAGE, OSError, pickle.UnpicklingError, EOFError, ImportError, AttributeError,
 )  # fmt: skip
