@@ -13,8 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from histories.document_series import KINDS as OF_DOCUMENTS, DocumentSeries
-from histories.elections import ELECTIONS
+from histories.document_series import EVENTS, KINDS as OF_DOCUMENTS, DocumentSeries
 from histories.failovers import failing_servers, take_over
 from histories.generator import KINDS, SMALL_STEPS
 from histories.playing import FailOver
@@ -127,10 +126,10 @@ def _of_documents(
     """Histories of collections, of a replica set of three members."""
     if arguments.sink not in OF_DOCUMENTS:
         sys.exit(f"no sink of MongoDB's histories: {arguments.sink}; there are: {', '.join(OF_DOCUMENTS)}")
-    kinds = _kinds(arguments, ELECTIONS)
+    kinds = _kinds(arguments, EVENTS)
     members = stack.enter_context(MongoReplicaSet(nodes=3, setParameter="enableTestCommands=1"))
     series = DocumentSeries(members, arguments.sink, "histories", folder, broker, session, shrinks=arguments.shrink)
-    series.kinds = ELECTIONS if kinds is None else kinds
+    series.kinds = EVENTS if kinds is None else kinds
     series.rounds = arguments.steps or series.rounds
     return series
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from cdckit.errors import CdcError
 from differential.document_workload import DocumentWorkload
 from histories.document_sinks import DocumentSink
+from histories.document_snapshots import SIGNALS, SNAPSHOTS, request, signal_options
 from histories.documents import difference, in_collections
 from histories.elections import (
     ELECTIONS,
@@ -51,6 +53,7 @@ class DocumentPlay:
     Attributes:
         delivered: how often the pipeline has been run.
         elected: how often a primary was made to go meanwhile.
+        requested: how often collections were to be read again.
     """
 
     def __init__(
@@ -63,7 +66,8 @@ class DocumentPlay:
         self._sink = sink
         self._source_options: dict[str, Any] = {}
         self._sink_options: dict[str, Any] = {}
-        self.delivered, self.elected = 0, 0
+        self._beside: Step | None = None
+        self.delivered, self.elected, self.requested = 0, 0, 0
 
     def all(self, steps: Iterable[Step]) -> None:
         """Plays the steps.
@@ -75,6 +79,7 @@ class DocumentPlay:
             node.revive()
         with self._set.client() as client:
             client.drop_database(self._database)
+            self._client = client
             self._workload = DocumentWorkload(0, client[self._database])
             for number, step in enumerate(steps, 1):
                 place = f"step {number} ({step.kind})"
@@ -95,6 +100,10 @@ class DocumentPlay:
             self._by(client, step).change(step.facts["count"])
         elif step.kind in ELECTIONS:
             self._elect(step)
+        elif step.kind in SNAPSHOTS:
+            request(step, self._pipeline, client, self._database)
+            self._beside = step
+            self.requested += 1
         else:
             agree(self._set)
             self._deliver()
@@ -110,7 +119,7 @@ class DocumentPlay:
             if step.facts["moment"] != READ:
                 made.cut_off()
             with self._at(step, made):
-                self._deliver()
+                self._deliver(alone=step.facts["moment"] == WAITED)
         self.elected += 1
 
     def _at(self, step: Step, made: Election) -> AbstractContextManager[None]:
@@ -126,9 +135,20 @@ class DocumentPlay:
         client[self._database].c1.insert_one({"_id": f"{_MARK}{step.facts['chance']}"})
         self._by(client, step).change(_LOST)
 
-    def _deliver(self) -> None:
-        self._sink.run(self._pipeline.written())
+    def _deliver(self, *, alone: bool = False) -> None:
+        """Delivers, while documents change where collections are to be read again, unless the primary stands alone."""
+        step, self._beside = self._beside, None
+        with nullcontext() if alone or step is None else self._changes_beside(step):
+            self._sink.run(self._pipeline.written())
         self.delivered += 1
+
+    def _changes_beside(self, step: Step) -> AbstractContextManager[None]:
+        chance = Random(step.facts["chance"])
+        return self._sink.beside(
+            lambda: self._workload.by(self._client[self._database], chance.getrandbits(30)).change(
+                step.facts["changes"]
+            )
+        )
 
     @property
     def _pipeline(self) -> Pipeline:
@@ -139,6 +159,8 @@ class DocumentPlay:
             "mongodb.heartbeat.frequency.ms": 500,
             "connect.backoff.initial.delay.ms": 100,
             "database.include.list": self._database,
+            "collection.exclude.list": rf"{self._database}\.{SIGNALS}",
+            **(signal_options(self._database, self._folder) if self._sink.signals else {}),
             **self._source_options,
         }
         return Pipeline(self._folder, source, {**self._sink.options, **self._sink_options}, self._sink.others)
@@ -148,5 +170,5 @@ class DocumentPlay:
         told = self._sink.told()
         lost = [key for key in told.ever if _MARK in key[1]]
         assert not lost, f"what is rolled back was told of: {lost}"
-        said = difference(in_collections(client, self._database, self._prefix), told.documents)
+        said = difference(in_collections(client, self._database, self._prefix, SIGNALS), told.documents)
         assert not said, said

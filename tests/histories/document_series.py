@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -18,11 +18,14 @@ from histories.document_sinks import (
     File,
     Mirror,
     OnSpark,
+    SignalledChangelog,
+    SignalledMirror,
     SparkChangelog,
     SparkMirror,
     Tables,
     Topics,
 )
+from histories.document_snapshots import RESNAPSHOT, SNAPSHOTS, requested
 from histories.elections import ELECTIONS
 from histories.playing import DivergedError
 from histories.shrinking import shrunk
@@ -30,7 +33,12 @@ from histories.steps import CHECK, DELIVER, Step, written
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mongodb import MongoReplicaSet
 
-ON_SPARK: Mapping[str, type[OnSpark]] = {"mirror": SparkMirror, "changelog": SparkChangelog}
+ON_SPARK: Mapping[str, type[OnSpark]] = {
+    "mirror": SparkMirror,
+    "changelog": SparkChangelog,
+    "mirror-signals": SignalledMirror,
+    "changelog-signals": SignalledChangelog,
+}
 IN_FOLDERS: Mapping[str, type[File | Tables]] = {"file": File, "delta": Mirror, "delta-changelog": Changelog}
 KINDS: Mapping[str, type[DocumentSink]] = {**IN_FOLDERS, "kafka": Topics, **ON_SPARK}
 """What sinks are, by their names."""
@@ -38,16 +46,20 @@ ROUNDS = 5
 """How often documents are changed in a long history; small ones change them once, and each delivery has an election."""
 _CHANGES = 30
 _ELECTED = 0.6
+_READ_AGAIN = 0.6
+
+EVENTS = (*ELECTIONS, *SNAPSHOTS)
+"""What happens beside changes."""
 
 
-def history(seed: int, sink: type[DocumentSink], rounds: int, kinds: Collection[str] = ELECTIONS) -> list[Step]:
+def history(seed: int, sink: type[DocumentSink], rounds: int, kinds: Collection[str] = EVENTS) -> list[Step]:
     """The steps of a seed.
 
     Args:
         seed: of the random numbers.
         sink: where they are delivered to.
         rounds: how often documents are changed.
-        kinds: which elections there are.
+        kinds: which elections there are, and ways in which collections are read again.
     """
     chance = Random(seed)
     ways = {"source": _ways(chance, sink.source_ways), "sink": _ways(chance, sink.sink_ways)}
@@ -56,17 +68,28 @@ def history(seed: int, sink: type[DocumentSink], rounds: int, kinds: Collection[
     for _ in range(rounds):
         change = Step(CHANGES, facts={"chance": chance.getrandbits(30), "count": _CHANGES})
         steps += [change, _delivery(chance, sink, rounds, kinds), Step(CHECK)]
-    return steps
+    possible = tuple(kind for kind in SNAPSHOTS if kind in kinds and (sink.signals or kind == RESNAPSHOT))
+    return [*_with_snapshots(Random(f"snapshots {seed}"), steps, possible)]
 
 
 def _ways(chance: Random, ways: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     return {name: chance.choice(values) for name, values in ways.items()}
 
 
+def _with_snapshots(chance: Random, steps: Sequence[Step], kinds: tuple[str, ...]) -> Iterator[Step]:
+    """The steps, and before deliveries what has a collection read again in them."""
+    for step in steps:
+        delivers = step.kind in (DELIVER, *ELECTIONS)
+        if kinds and delivers and chance.random() < _READ_AGAIN:
+            yield requested(chance, kinds)
+        yield step
+
+
 def _delivery(chance: Random, sink: type[DocumentSink], rounds: int, kinds: Collection[str]) -> Step:
-    if not kinds or (rounds > 1 and chance.random() > _ELECTED):
+    elections = [kind for kind in ELECTIONS if kind in kinds]
+    if not elections or (rounds > 1 and chance.random() > _ELECTED):
         return Step(DELIVER)
-    kind = chance.choice([kind for kind in ELECTIONS if kind in kinds])
+    kind = chance.choice(elections)
     moment = chance.choice(sink.moments[kind])
     return Step(kind, facts={"chance": chance.getrandbits(30), "moment": moment, "batches": chance.randint(1, 4)})
 
@@ -82,7 +105,7 @@ class DocumentSeries:
         folder: of all files.
         broker: where topics go.
         session: where Spark's pipelines run.
-        kinds: which elections there are.
+        kinds: which elections there are, and ways in which collections are read again.
         shrinks: for how many seconds a shorter history is looked for.
         rounds: how often documents are changed.
         told: what the last history came to beside what went wrong.
@@ -94,7 +117,7 @@ class DocumentSeries:
     folder: Path
     broker: Callable[[], KafkaBroker]
     session: Callable[[], SparkSession]
-    kinds: Collection[str] = ELECTIONS
+    kinds: Collection[str] = EVENTS
     shrinks: float = 120
     rounds: int = ROUNDS
     told: str = ""
@@ -129,7 +152,7 @@ class DocumentSeries:
         except DivergedError as error:
             return str(error)
         finally:
-            self.told = f"{play.delivered} deliveries, {play.elected} elections"
+            self.told = f"{play.delivered} deliveries, {play.elected} elections, {play.requested} read again"
         return ""
 
     def _play(self) -> DocumentPlay:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,10 +16,12 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
+from histories.document_snapshots import between_marks
 from histories.documents import Told, folded
 from histories.elections import KILL, PLANNED, READ, ROLLBACK, STEPDOWN, WAITED
 from histories.lakes import has_version
 from kafka.reading import read_topics
+from testkit.background import repeated
 from testkit.running import whole_lines
 from testkit.servers.kafka import KafkaBroker
 
@@ -31,6 +34,7 @@ class DocumentSink(ABC):
         source_ways: options of the source, each with the values of which a history has one.
         sink_ways: likewise of the sink.
         others: options of the pipeline besides.
+        signals: whether the pipeline takes them.
     """
 
     moments: ClassVar[Mapping[str, Sequence[str]]] = {
@@ -44,6 +48,7 @@ class DocumentSink(ABC):
     }
     sink_ways: ClassVar[Mapping[str, Sequence[Any]]] = {}
     others: ClassVar[Mapping[str, Any]] = {"runner": "direct", "serializer": {"schemas.enable": False}}
+    signals: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -61,6 +66,10 @@ class DocumentSink(ABC):
     def run(self, pipeline: Path) -> None:
         """Delivers all that there is."""
         DirectRunner(load_pipeline(pipeline)).run(once=True)
+
+    def beside(self, act: Callable[[], None]) -> AbstractContextManager[None]:
+        """Has something happen while collections are read again."""
+        return between_marks(act)
 
 
 class File(DocumentSink):
@@ -156,6 +165,9 @@ class Changelog(Tables):
             places = [row["__position"] for row in rows]
             assert len(places) == len(set(places)), f"{topic} has a change twice"
             for row in sorted(rows, key=itemgetter("__position")):
+                if row["__op"] == "t":
+                    told.empty(topic)
+                    continue
                 told.take(topic, row["id"], row["document"], deleted=row["__op"] == "d")
         return told
 
@@ -177,6 +189,7 @@ class OnSpark(Tables):
     source_ways: ClassVar[Mapping[str, Sequence[Any]]] = {"snapshot.batch.rows": (0, 40)}
     sink_ways: ClassVar[Mapping[str, Sequence[Any]]] = {"document.columns": ("", "inferred")}
     others: ClassVar[Mapping[str, Any]] = {"runner": "spark"}
+    signals: ClassVar[bool] = False
 
     def __init__(self, session: SparkSession, folder: Path) -> None:
         super().__init__(folder)
@@ -185,6 +198,10 @@ class OnSpark(Tables):
     def run(self, pipeline: Path) -> None:
         """Delivers all that there is."""
         SparkRunner(load_pipeline(pipeline)).run(once=True)
+
+    def beside(self, act: Callable[[], None]) -> AbstractContextManager[None]:
+        """From time to time: chunks are read in another process."""
+        return repeated(act, 0.3)
 
     def tables(self) -> Iterator[Table]:
         """The topics, which the folders are named by, and the rows of their tables."""
@@ -197,5 +214,17 @@ class SparkMirror(OnSpark, Mirror):
     """Spark's mirrors."""
 
 
+class SignalledMirror(SparkMirror):
+    """The same where the planner takes signals, and so reads the stream in order."""
+
+    signals: ClassVar[bool] = True
+
+
 class SparkChangelog(OnSpark, Changelog):
     """Spark's changelogs."""
+
+
+class SignalledChangelog(SparkChangelog):
+    """The same where the planner takes signals."""
+
+    signals: ClassVar[bool] = True

@@ -38,6 +38,10 @@ class Told:
         elif document is not None:
             self.documents[key] = document_text(document)
 
+    def empty(self, topic: str) -> None:
+        """Takes that all documents of a topic are gone, or are told anew."""
+        self.documents = {key: text for key, text in self.documents.items() if key[0] != topic}
+
 
 def folded(records: Iterable[Mapping[str, Any]]) -> Told:
     """What events come to.
@@ -59,14 +63,14 @@ def document_text(document: str) -> str:
     return repr(sorted(members, key=lambda member: member[0] != "_id"))
 
 
-def in_collections(client: MongoClient[dict[str, Any]], database: str, prefix: str) -> Documents:
-    """What a majority of the members has of the collections, read whole, and written as events have it.
+def in_collections(client: MongoClient[dict[str, Any]], database: str, prefix: str, but: str) -> Documents:
+    """What a majority of the members has of the collections but one, read whole, and written as events have it.
 
     How documents are written is held to the Java driver's own text in `tests/mongodb`.
     """
     majority = ReadConcern("majority")
     found: Documents = {}
-    for name in client[database].list_collection_names():
+    for name in {*client[database].list_collection_names()} - {but}:
         topic = f"{prefix}.{database}.{name.replace(' ', '_')}"
         for document in client[database].get_collection(name, codec_options=CODEC, read_concern=majority).find():
             found[topic, IDENTIFIER.value(document["_id"])] = document_text(COMPACT.document(document))

@@ -28,6 +28,7 @@ PLANNED, READ, WAITED = "planned", "read", "waited"
 Client = MongoClient[dict[str, Any]]
 
 _SECONDS = 60.0
+_WAITING = "find", "insert", "delete"
 _UNANSWERED = 50_000
 """A query or a stream that has had no answer for so many microseconds has read all that a majority has."""
 
@@ -159,8 +160,8 @@ def as_soon_as(holds: Callable[[], bool], act: Callable[[], None]) -> Iterator[N
 
 
 def is_waited_for(node: MongoNode, database: str) -> bool:
-    """Whether a query of a database, or a change stream, waits at a member for what a majority does not have yet."""
-    query = {"command.find": {"$exists": True}, "command.$db": database}
+    """Whether a query or mark of a database, or a change stream, waits at a member for what a majority has not got."""
+    query = {"$or": [{f"command.{name}": {"$exists": True}} for name in _WAITING], "command.$db": database}
     stream = {"command.getMore": {"$exists": True}, "command.collection": "$cmd.aggregate"}
     waits = {"active": True, "microsecs_running": {"$gt": _UNANSWERED}, "$or": [query, stream]}
     with suppress(PyMongoError), node.client() as client:

@@ -23,6 +23,7 @@ from cdckit_mongodb.snapshot import collections
 from histories.document_play import SET_UP, DocumentPlay
 from histories.document_series import KINDS, ON_SPARK, ROUNDS, DocumentSeries, history
 from histories.document_sinks import DocumentSink, File
+from histories.document_snapshots import BLOCKING, CHANNELS, INCREMENTAL, SNAPSHOTS
 from histories.elections import ELECTIONS, ROLLBACK, WAITED
 from histories.playing import DivergedError
 from histories.steps import CHECK, Step
@@ -40,6 +41,10 @@ LONG = {
 }
 
 
+WITH_SNAPSHOTS = range(5, 51)
+"""The seeds of histories without elections in which collections are read again."""
+
+
 def _nothing() -> Never:
     raise AssertionError("neither topics nor Spark are wanted")
 
@@ -49,7 +54,8 @@ def test_the_file_comes_to_the_collections(
     mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, seed: int, afterwards: ExitStack
 ) -> None:
     afterwards.callback(mongo.drop_database, unique_name)
-    series = DocumentSeries(mongo, "file", unique_name, tmp_path, _nothing, _nothing, kinds=(), shrinks=60)
+    kinds = SNAPSHOTS if seed in WITH_SNAPSHOTS else ()
+    series = DocumentSeries(mongo, "file", unique_name, tmp_path, _nothing, _nothing, kinds, shrinks=60)
     report = series.report(seed)
     assert not report, report
 
@@ -63,15 +69,15 @@ def _through_elections() -> Iterator[ParameterSet]:
             yield pytest.param(sink, seed, ROUNDS, marks=marks, id=f"{sink}-{seed}")
 
 
-def test_small_histories_have_every_election() -> None:
-    """Each way in which a primary goes, at each moment."""
-    found = {
-        (step.kind, step.facts["moment"])
-        for sink, seed in SMALL.items()
-        for step in history(seed, KINDS[sink], 1)
-        if step.kind in ELECTIONS
-    }
-    assert found == {(kind, moment) for kind, moments in DocumentSink.moments.items() for moment in moments}
+def test_small_histories_have_every_event() -> None:
+    """Each way in which a primary goes, at each moment, and in which a collection is read again."""
+    steps = [step for sink, seed in SMALL.items() for step in history(seed, KINDS[sink], 1)]
+    elections = {(step.kind, step.facts["moment"]) for step in steps if step.kind in ELECTIONS}
+    assert elections == {(kind, moment) for kind, moments in DocumentSink.moments.items() for moment in moments}
+    assert {step.kind for step in steps if step.kind in SNAPSHOTS} >= {INCREMENTAL, BLOCKING}
+    incremental = [step.facts for step in steps if step.kind == INCREMENTAL]
+    assert {facts["channel"] for facts in incremental} == {*CHANNELS}
+    assert any(facts["changes"] for facts in incremental)
 
 
 @pytest.mark.timeout(1800)
