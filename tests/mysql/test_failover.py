@@ -141,6 +141,7 @@ def test_what_was_begun_is_known_at_the_replica(pair: Pair, tmp_path: Path) -> N
     updates = {"log_replica_updates": True} if isinstance(replica, MySQLServer) else {"log_slave_updates": True}
     replica.restart(server_id=4242, log_bin="other", binlog_row_event_max_size=256, **updates)
     primary.run_sql("CREATE TABLE d.u (id INT PRIMARY KEY, v VARCHAR(300))")
+    wait_until(lambda: has(replica, executed(primary)), "the end of the replica's lag")
     alone(replica, "CREATE TABLE d.own (id INT PRIMARY KEY); INSERT INTO d.own VALUES (1);")
     options = {"provide_transaction_metadata": True, "max_batch_size": 1}
     with Capture(config_for(primary, **options), tmp_path).closing() as reading:
