@@ -16,7 +16,7 @@ from cdckit.tables.images import TableImages
 from cdckit_spark.config import LakeConfig
 
 _BATCH_ROWS = 16_384
-_READ = frozenset({"timestampNtz", "typeWidening", "typeWidening-preview"})
+_READ = frozenset({"timestampNtz", "typeWidening", "typeWidening-preview", "variantType"})
 """The features of tables that are read here: files of another type are cast."""
 
 

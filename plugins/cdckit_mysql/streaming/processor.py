@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from cdckit import Batch, BegunPlaces, DecodeError, Record, SourceCounts, Struct, TableMark, Undecoded
+from cdckit import Batch, BegunPlaces, DecodeError, MarkKind, Record, SourceCounts, Struct, TableMark, Undecoded
 from cdckit.connector.transactions import Transaction
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
@@ -452,7 +452,7 @@ class LogProcessor:
         if self._marker is not None and changes:
             made_ms = self.progress.time_us // 1000
             self.marks += self._marker.of_statement(changes, self._definitions.tables, position.prefix, first, made_ms)
-            if self.marks:  # what a sink of tables writes by the old definition then ends at an offset
+            if any(mark.kind is MarkKind.ALTER for mark in self.marks):  # so that all by the old one has an end
                 self._pause()
         if self._truncates:
             self._truncations(event, changes, position.prefix, first)
