@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pyspark.sql import Column, DataFrame, functions as f
 
 from cdckit.tables.definitions import Fitting
+from cdckit.tables.delta.bounds import EXACT_DIGITS
 from cdckit.tables.layout import OLD_KEY, OP
 from cdckit.tables.target import Columns, quoted
 from cdckit_spark.rows import TableRows
@@ -20,8 +21,6 @@ _INSTANT = "timestamp"
 _ORDERED = re.compile(r"(?:tiny|small|big)?int|date|timestamp(?:_ntz)?|string|decimal\(\d+,\d+\)")
 """The types of which a file's statistics have bounds that are compared as the values are."""
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_EXACT_DIGITS = 15
-"""delta-rs tells the bounds of decimals as double-precision numbers, which are exact up to so many digits."""
 _EXACTLY = Context(prec=80)
 
 
@@ -83,9 +82,9 @@ def _literal(text: str, kind: str) -> Column:
 
 def _widened(least: str, greatest: str, digits: int, scale: int) -> tuple[str, str]:
     """A range of decimals that meets each file with a value of it, though the file's bounds may be rounded."""
-    if digits <= _EXACT_DIGITS:
+    if digits <= EXACT_DIGITS:
         return least, greatest
-    context, share = _EXACTLY, Decimal(1).scaleb(-_EXACT_DIGITS)
+    context, share = _EXACTLY, Decimal(1).scaleb(-EXACT_DIGITS)
     last, most = Decimal(1).scaleb(-scale), Decimal(10**digits - 1).scaleb(-scale, context)
     low, high = Decimal(least), Decimal(greatest)
     low = context.subtract(low, context.multiply(low.copy_abs(), share)).quantize(last, ROUND_FLOOR, context)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,9 +16,10 @@ from uuid import uuid4
 
 from arro3.core import RecordBatch, RecordBatchReader, Schema
 from arro3.io import write_parquet
-from deltalake import convert_to_deltalake
+from deltalake import Schema as DeltaSchema, convert_to_deltalake
 
 from cdckit.tables.delta.files import DICTIONARY_BYTES, ROWS
+from cdckit.tables.delta.rounding import WideDecimals, without_bounds
 from cdckit.tables.lake.data_files import DataFile
 
 _SIZE, _BYTES = "delta.targetFileSize", 100 << 20
@@ -42,14 +43,16 @@ def put_files(place: Path, schema: Schema, rows: Iterator[RecordBatch], told: Ma
     """
     size = told.get(_SIZE, "")
     most = int(size) if size.isdigit() else _BYTES
+    wide = WideDecimals.of(DeltaSchema.from_arrow(schema))
     files: list[DataFile] = []
     try:
         while (first := next(rows, None)) is not None:
             name = f"part-{len(files):05}-{uuid4()}-c000.snappy.parquet"  # as all that write such tables call them
             with TemporaryDirectory(prefix="cdckit-delta-") as folder:
                 path = Path(folder, name)
-                _write(path, schema, _portion(first, rows, path, most))
-                files.append(_described(path, told))
+                rounded = {*wide.nested}
+                _write(path, schema, _looked_at(_portion(first, rows, path, most), wide, rounded))
+                files.append(_described(path, told, rounded))
                 shutil.move(path, place / name)
     except BaseException:
         for file in files:
@@ -62,6 +65,13 @@ def _portion(first: RecordBatch, rows: Iterator[RecordBatch], path: Path, most: 
     """Rows until a file has its size."""
     yield first
     while path.stat().st_size < most and (batch := next(rows, None)) is not None:
+        yield batch
+
+
+def _looked_at(rows: Iterator[RecordBatch], wide: WideDecimals, rounded: set[str]) -> Iterator[RecordBatch]:
+    """Rows; the columns come to be known of which the file's bounds would be rounded."""
+    for batch in rows:
+        rounded |= wide.rounded(batch)
         yield batch
 
 
@@ -106,11 +116,12 @@ def _is_panic(error: BaseException) -> bool:
     return type(error).__module__ == "pyo3_runtime"
 
 
-def _described(path: Path, told: Mapping[str, str]) -> DataFile:
+def _described(path: Path, told: Mapping[str, str], rounded: Collection[str]) -> DataFile:
     """A file that is alone in its folder, as delta-rs adds it to a table."""
     skipping = {name: text for name, text in told.items() if name.startswith(_SKIPPING)}
     convert_to_deltalake(path.parent, configuration=skipping)
     lines = (path.parent / _FIRST_VERSION).read_text().splitlines()
     added = next(found["add"] for line in lines if "add" in (found := json.loads(line)))
-    rows = json.loads(added["stats"])["numRecords"]
-    return DataFile(path.name, added["size"], rows, added["modificationTime"], added["stats"])
+    statistics = without_bounds(added["stats"], rounded) if rounded else added["stats"]
+    rows = json.loads(statistics)["numRecords"]
+    return DataFile(path.name, added["size"], rows, added["modificationTime"], statistics)

@@ -11,7 +11,7 @@ from deltalake.table import TableMerger
 
 from cdckit.tables.delta.bounds import EXACT_DIGITS, told_exactly
 from cdckit.tables.delta.commits import committed_as
-from cdckit.tables.delta.files import FILES
+from cdckit.tables.delta.rounding import files_of
 from cdckit.tables.delta.sql import any_of, kept_values, literal, put_values, quoted
 from cdckit.tables.lake.folding import KEPT
 from cdckit.tables.lake.target import Ending, Merge
@@ -95,7 +95,7 @@ def _merger(table: DeltaTable, changes: pa.Table, same: str, batch: BatchId, *, 
         source_alias="s",
         target_alias="t",
         streamed_exec=whole,  # then delta-rs does not know the rows before it chooses files
-        writer_properties=FILES,
+        writer_properties=files_of(table, changes),
         commit_properties=committed_as(batch),
     )
 

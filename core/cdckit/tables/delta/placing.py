@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 
 from cdckit.errors import SinkError
 from cdckit.tables.delta.files import INDEXED
+from cdckit.tables.delta.rounding import compacted_files_of
 
 log = logging.getLogger("cdckit.tables")
 
@@ -78,7 +79,7 @@ class Clustering:
         present = {one.name for one in table.schema().fields} - apart
         columns = [name for name in self._columns if name in present]
         if not columns:
-            table.optimize.compact()
+            table.optimize.compact(writer_properties=compacted_files_of(table))
         elif len(table.file_uris()) >= self._files + _FEW_FILES:
-            table.optimize.z_order(columns)
+            table.optimize.z_order(columns, writer_properties=compacted_files_of(table))
             self._files = len(table.file_uris())

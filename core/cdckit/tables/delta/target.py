@@ -18,9 +18,9 @@ from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.delta.columns import columns_of
 from cdckit.tables.delta.commits import committed_as
 from cdckit.tables.delta.features import left_to_others
-from cdckit.tables.delta.files import FILES
 from cdckit.tables.delta.passing import refuses_rows
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
+from cdckit.tables.delta.rounding import files_of, told_of
 from cdckit.tables.delta.sql import any_of, one_of, quoted
 from cdckit.tables.delta.version import DeltaVersion, at_batch
 from cdckit.tables.destinations import folder_name
@@ -254,7 +254,10 @@ class DeltaTarget(LakeTarget):
 
     def append(self, rows: ArrowStreamExportable, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
-        write_deltalake(self.table, rows, mode="append", writer_properties=FILES, commit_properties=committed_as(batch))
+        with told_of(self.table, rows) as (told, files):
+            write_deltalake(
+                self.table, told, mode="append", writer_properties=files, commit_properties=committed_as(batch)
+            )
 
     def append_batches(self, schema: ArrowSchema, rows: Iterator[RecordBatch], batch: BatchId) -> None:
         """Adds rows; on a disk in files of this process's own, where they need no more than that."""
@@ -298,14 +301,15 @@ class DeltaTarget(LakeTarget):
         before = self.schema()
         differs = rows.schema != before or (not self._maps_names and _comments(rows.schema) != _comments(before))
         changed: Literal["overwrite"] | None = "overwrite" if differs else None
-        write_deltalake(
-            self.table,
-            rows,
-            mode="overwrite",
-            schema_mode=changed,
-            writer_properties=FILES,
-            commit_properties=committed_as(batch),
-        )
+        with told_of(self.table, rows) as (told, files):
+            write_deltalake(
+                self.table,
+                told,
+                mode="overwrite",
+                schema_mode=changed,
+                writer_properties=files,
+                commit_properties=committed_as(batch),
+            )
 
     def merge(self, merge: Merge, batch: BatchId) -> None:
         """By Delta's MERGE."""
@@ -321,7 +325,8 @@ class DeltaTarget(LakeTarget):
 
     def delete(self, scopes: Collection[Scope], batch: BatchId) -> None:
         """Removes the rows that have all values of one of some scopes, in one commit."""
-        self.table.delete(any_of(scopes), writer_properties=FILES, commit_properties=committed_as(batch))
+        files = files_of(self.table)
+        self.table.delete(any_of(scopes), writer_properties=files, commit_properties=committed_as(batch))
 
     def clear(self, batch: BatchId) -> None:
         """Removes all rows in one commit."""
