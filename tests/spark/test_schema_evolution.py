@@ -184,7 +184,6 @@ def test_a_table_that_is_made_anew_with_other_columns(shop: Shop) -> None:
     assert shop.mirrored() == shop.at_source()
 
 
-@pytest.mark.unequal("older rows of a changelog do not have what a column has since", tables=["t"])
 def test_a_changelog_keeps_older_values_beside(shop: Shop) -> None:
     pipeline = shop.pipeline("changelog")
     shop.run(pipeline)
