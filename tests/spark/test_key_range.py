@@ -191,7 +191,7 @@ def test_rows_are_looked_up_in_the_files_that_may_have_their_old_keys(
 @pytest.mark.parametrize(
     ("kind", "key"),
     [
-        ("decimal(20,0)", "9007199254740993"),  # in the log, as delta-rs writes it, it is …992
+        ("decimal(20,0)", "9007199254740993"),  # there are no bounds of it, as delta-rs would write …992
         pytest.param("decimal(38,10)", "-1234567890123456789.0123456789", marks=pytest.mark.nightly),
         ("timestamp", "1960-01-01 00:00:00.123456"),  # ….123
         pytest.param("timestamp_ntz", "2024-01-01 00:00:00.999999", marks=pytest.mark.nightly),
@@ -206,6 +206,18 @@ def test_rows_of_the_driver_are_found_by_bounds_that_are_rounded(
     assert "delta-rs" in str(DeltaTable(str(table.path)).history(1)[0]["engineInfo"])
     table.write(("u", key, "by Spark"))
     assert list(table.rows().values()) == ["by Spark"]
+
+
+def test_spark_finds_rows_of_the_driver_by_numbers_that_are_no_doubles(session: SparkSession, tmp_path: Path) -> None:
+    """It trusts the bounds that the log has, as any reader does."""
+    table, keys = Mirror(session, tmp_path / "t", "decimal(20,0)"), (1 << 53, (1 << 53) + 1, (1 << 64) - 1)
+    for number in keys:
+        table.write(("c", str(number), f"of {number}"), small=DRIVER)
+    assert "delta-rs" in str(DeltaTable(str(table.path)).history(1)[0]["engineInfo"])
+    read = session.read.format("delta").load(str(table.path))
+    assert [[row.v for row in read.where(f"k = {number}").collect()] for number in keys] == [
+        [f"of {number}"] for number in keys
+    ]
 
 
 @pytest.mark.parametrize(
