@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from arro3.core import RecordBatch, RecordBatchReader
+from deltalake import write_deltalake
 
 from cdckit.tables.delta.placing import Placing
 from cdckit.tables.delta.target import DeltaTarget
@@ -114,8 +115,21 @@ def test_files_that_are_written_anew_for_other_rows(tmp_path: Path) -> None:
     target.append(rows(target, 2, 3), batch(2))
     merged(target, 3, 1)
     assert bounds(target) == [(2, 3), (None, None)]
-    target.delete([[("v", "1")]], batch(4))
+    target.delete([(("v", "1"),)], batch(4))
     assert bounds(target) == [(2, 3), (None, None)]
+
+
+@pytest.mark.parametrize("mended", ["replace", "maintain"])
+def test_files_of_before_lose_rounded_bounds_as_they_are_written_anew(tmp_path: Path, mended: str) -> None:
+    target = made(tmp_path)
+    for number in (WIDE, WIDE + 2):
+        write_deltalake(target.path, rows(target, number), mode="append")
+    assert bounds(target) == [(WIDE - 1, WIDE - 1), (WIDE + 3, WIDE + 3)]
+    if mended == "replace":
+        target.replace(stream(target, WIDE), batch())
+    else:
+        target.maintain()
+    assert bounds(target) == [(None, None)]
 
 
 def test_a_column_that_becomes_one_of_such_numbers(tmp_path: Path) -> None:
