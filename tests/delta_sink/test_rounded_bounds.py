@@ -77,6 +77,7 @@ def _each(reader: RecordBatchReader) -> Iterator[RecordBatch]:
 WRITERS: dict[str, Callable[..., object]] = {
     "append": lambda target, *ids: target.append(rows(target, *ids), batch()),
     "stream": lambda target, *ids: target.append(stream(target, *ids), batch()),
+    "another stream": lambda target, *ids: target.append(RecordBatchReader.from_arrow(stream(target, *ids)), batch()),
     "replace": lambda target, *ids: target.replace(rows(target, *ids), batch()),
     "replace by a stream": lambda target, *ids: target.replace(stream(target, *ids), batch()),
     "merge": by_merge,
