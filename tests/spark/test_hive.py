@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,20 @@ from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(1800)]
 
+AGAIN = "trying again in"
 TABLE = """
 CREATE TABLE t (id INT PRIMARY KEY COMMENT 'the key', v VARCHAR(20), w INT);
 INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2);
 """
+CHANGES = (
+    "UPDATE t SET v = 'c' WHERE id = 1; DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (3, 'd', 3);",
+    """
+    ALTER TABLE t ADD COLUMN x INT; INSERT INTO t VALUES (4, 'e', 4, 4);
+    ALTER TABLE t DROP COLUMN v; INSERT INTO t VALUES (5, 5, 5);
+    """,
+    "ALTER TABLE t RENAME COLUMN x TO y; ALTER TABLE t MODIFY w BIGINT; UPDATE t SET w = 5000000000 WHERE id = 5;",
+    "TRUNCATE TABLE t; INSERT INTO t VALUES (9, 9, 9);",
+)
 NEWEST = """
 SELECT newest.* FROM (
     SELECT max_by(struct(c.*), c.__position) AS newest
@@ -119,6 +129,53 @@ def shop(mysql_server: MySQLServer, metastore: HiveMetastore, unique_name: str, 
     mysql_server.run_sql(f"DROP DATABASE {unique_name}")
 
 
+@pytest.mark.parametrize(("mode", "above"), [("mirror", ""), ("changelog", "spark_catalog.")])
+def test_tables_follow_their_source_and_others_find_them(shop: Shop, mode: str, above: str) -> None:
+    """By their name, and by that of the catalog, too; a start finds again what the one before has made."""
+    shop = replace(shop, mode=mode, database=f"{above}{shop.name}")
+    shop.make_database()
+    shop.deliver()
+    for change in CHANGES:
+        shop.run(change)
+        shop.deliver()
+        if change in CHANGES[1::2]:
+            shop.assert_equal()
+    if mode == "mirror":
+        _assert_told(shop)
+
+
+def _assert_told(shop: Shop) -> None:
+    """Any client of the metastore finds the table, its newest columns and whose it is."""
+    with shop.client as client:
+        table = client.get_table(*shop.table.split("."))
+    assert table.sd.location == f"file:{shop.folder}/lake/p_{shop.name}_t"
+    assert table.parameters["spark.sql.sources.provider"] == "delta"
+    assert table.parameters["cdckit.topic"] == f"p.{shop.name}.t"
+    columns = {column.name: (column.type, column.comment) for column in table.sd.cols}
+    assert (columns["id"], columns["w"], columns["y"]) == (("int", "the key"), ("bigint", None), ("int", None))
+    assert "v" not in columns
+
+
+def test_a_metastore_that_is_away_is_waited_for(shop: Shop) -> None:
+    """When a pipeline starts, while it makes a table, and while it runs."""
+    with HiveMetastore() as own:
+        shop = replace(shop, metastore=own)
+        shop.make_database()
+        own.stop()
+        with shop.pipeline().running() as process:
+            process.wait_until(lambda: AGAIN in process.log, "an attempt", 300)
+            own.start()
+            process.wait_until(lambda: "2 delivered" in process.log, "the first rows", 300)
+            own.kill()
+            told = process.log.count(AGAIN)
+            shop.run(CHANGES[1])
+            process.wait_until(lambda: process.log.count(AGAIN) > told, "another attempt", 300)
+            own.start()
+            process.wait_until(lambda: "4 delivered" in process.log, "the other rows", 300)
+            assert process.stop().code == 0
+        shop.assert_equal()
+
+
 def test_a_table_that_only_its_folder_knows_is_made_anew(shop: Shop) -> None:
     """As a kill leaves it between Delta's commit and the catalog's: Delta makes none in a folder that is not empty."""
     shop.make_database()
@@ -132,3 +189,10 @@ def test_a_table_that_only_its_folder_knows_is_made_anew(shop: Shop) -> None:
     shutil.rmtree(shop.pipeline().state)
     shop.deliver()
     shop.assert_equal()
+
+
+def test_a_database_that_is_not_there_is_told_before_anything_is_read(shop: Shop) -> None:
+    ended = shop.pipeline().run("--once", seconds=400)
+    assert ended.code == 2
+    assert f"sink.database: there is no database '{shop.name}': make it, by `CREATE DATABASE" in ended.errors
+    assert "snapshot" not in ended.stderr
