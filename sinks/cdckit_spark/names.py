@@ -8,6 +8,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from cdckit_spark.own_session import with_settings
+
 Batches = Iterator[pa.RecordBatch]
 
 _REFERENCE = "${"
@@ -19,9 +21,7 @@ def verbatim(session: SparkSession, *texts: str) -> SparkSession:
     """A session that takes some texts in SQL as they are, with nothing put in the place of `${…}`."""
     if not any(_REFERENCE in text for text in texts):
         return session
-    own = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
-    own.conf.set(_SUBSTITUTES, "false")
-    return own
+    return with_settings(session, {_SUBSTITUTES: "false"})
 
 
 def map_in_arrow(rows: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:

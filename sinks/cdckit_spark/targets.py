@@ -16,6 +16,7 @@ from cdckit_spark.catalogs import OWN
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.folders import hadoop_path
 from cdckit_spark.names import verbatim
+from cdckit_spark.own_session import with_settings
 from cdckit_spark.placing import clustered_by, creation, with_properties
 from cdckit_spark.unfinished import remove_unfinished, remove_unknown
 
@@ -307,12 +308,9 @@ def _folder(path: str, topic: str) -> str:
 
 def _transaction(session: SparkSession, batch: BatchId) -> SparkSession:
     """A session whose next merge is the batch's, so that tables written in parallel do not share the setting."""
-    # Delta reads the setting from the session at the commit, and other tables commit at the same time. A clone has what
-    # was set while the session ran, which a new one lacks: catalogs, and how stores are reached.
-    own = type(session)(session.sparkContext, session._jsparkSession.cloneSession())
-    own.conf.set("spark.databricks.delta.write.txnAppId", batch.application)
-    own.conf.set("spark.databricks.delta.write.txnVersion", str(batch.number))
-    return own
+    # Delta reads the setting from the session at the commit, and other tables commit at the same time.
+    prefix = "spark.databricks.delta.write.txn"
+    return with_settings(session, {f"{prefix}AppId": batch.application, f"{prefix}Version": str(batch.number)})
 
 
 def _unquoted(name: str) -> str:

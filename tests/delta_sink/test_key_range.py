@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +19,7 @@ from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.lake.target import Merge
 from cdckit.tables.layout import OP
 from cdckit.tables.target import BatchId
+from testkit.files_away import files_away
 
 KEYS: dict[str, tuple[Any, Any, Any]] = {
     "int": (-7, 0, 12),
@@ -61,19 +61,11 @@ def made(place: Path, kind: str, keys: tuple[Any, ...]) -> DeltaTarget:
     return target
 
 
-@contextmanager
-def only(place: Path, *values: int) -> Iterator[None]:
+def only(place: Path, *values: int) -> AbstractContextManager[None]:
     """While the files that have other values are gone."""
     moved = [Path(name.removeprefix("file://")) for name in DeltaTable(str(place)).file_uris()]
     moved = [file for file in moved if not {*pq.read_table(file).column("v").to_pylist()} & {*values}]
-    assert moved
-    for file in moved:
-        file.rename(file.with_suffix(".gone"))
-    try:
-        yield
-    finally:
-        for file in moved:
-            file.with_suffix(".gone").rename(file)
+    return files_away(moved)
 
 
 def found(target: DeltaTarget, *keys: Any) -> list[int]:

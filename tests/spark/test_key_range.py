@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from pathlib import Path
@@ -22,6 +21,7 @@ from cdckit_spark.jobs import mirror
 from cdckit_spark.key_range import _widened
 from spark.test_encoder import KEY, event, key
 from spark.test_two_writers import Writers
+from testkit.files_away import files_away
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -66,19 +66,11 @@ class Mirror:
         return without_files(self.path, *values)
 
 
-@contextmanager
-def without_files(table: Path, *values: str) -> Iterator[None]:
+def without_files(table: Path, *values: str) -> AbstractContextManager[None]:
     """While the files of a table are gone whose second column has some values."""
     moved = [file for file in table.rglob("*.parquet") if "_delta_log" not in file.parts]
     moved = [file for file in moved if {*pq.read_table(file).columns[1].to_pylist()} & {*values}]
-    assert moved
-    for file in moved:
-        file.rename(file.with_suffix(".gone"))
-    try:
-        yield
-    finally:
-        for file in moved:
-            file.with_suffix(".gone").rename(file)
+    return files_away(moved)
 
 
 @pytest.fixture(autouse=True)
