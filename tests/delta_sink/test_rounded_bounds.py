@@ -96,6 +96,16 @@ def test_bounds_are_told_of_numbers_alone_that_they_hold_exactly(tmp_path: Path,
     assert sorted(found) == [1, SMALL + 1]
 
 
+@pytest.mark.parametrize("written", WRITERS)
+def test_more_digits_behind_the_point_than_bounds_have(tmp_path: Path, written: str) -> None:
+    """A column of such numbers has no bounds, unless there is none in a file."""
+    target = DeltaTarget(str(tmp_path / written), {}, "t")
+    target.create({"id": "decimal(30,30)", "v": "string"}, {})
+    WRITERS[written](target, 0)
+    assert bounds(target) == [(None, None)]
+    assert pa.Table.from_batches(list(target.scan(["id"]))).column("id").to_pylist() == [0]
+
+
 @pytest.mark.parametrize("cluster_by", [(), ("v",)])
 def test_files_that_are_put_together(tmp_path: Path, cluster_by: tuple[str, ...]) -> None:
     exact, wide = made(tmp_path / "exact", cluster_by=cluster_by), made(tmp_path / "wide", cluster_by=cluster_by)

@@ -77,8 +77,13 @@ def _holds(kind: DeltaType) -> bool:
 
 
 def _exceeds(rows: Table | RecordBatch, name: str, scale: int) -> bool:
-    """Whether a column has a value of too many digits, of which such a cast makes null."""
+    """Whether a column has a value of too many digits, of which such a cast makes null.
+
+    No type has so few digits with a larger scale: there, any value is taken for one.
+    """
     column = rows.column(name)
+    if scale > EXACT_DIGITS:
+        return column.null_count < len(column)
     return column.cast(DataType.decimal128(EXACT_DIGITS, scale)).null_count > column.null_count
 
 
