@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from cdckit import (
     Batch,
@@ -39,29 +39,26 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.files.origin import FilesOrigin
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.server import SnapshotServer
-from cdckit_mysql.incremental.signalling import Signalling
 from cdckit_mysql.offsets import SNAPSHOT_RUNNING, LogOffset, check_given, place_of_record
 from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.schema_history.renewal import HistoryRenewal
-from cdckit_mysql.server.facts import Dialect, RowLogging
+from cdckit_mysql.server.facts import RowLogging
 from cdckit_mysql.server.origin import ServerOrigin
 from cdckit_mysql.snapshot.chunks import read_chunks
 from cdckit_mysql.snapshot.consistent import ConsistentSnapshot
 from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.resnapshot import lies_before
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
-from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.log_origin import LogOrigin
+from cdckit_mysql.streaming.log_reading import LogReading
 from cdckit_mysql.streaming.pace import Pace
 from cdckit_mysql.streaming.passed_over import rows_of
 from cdckit_mysql.streaming.planning import LogPlanner
-from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.range_ends import RangeEnds
-from cdckit_mysql.streaming.reader import LogReader, heartbeats_of, kept_events, read_kept
-from cdckit_mysql.streaming.repeating_processor import processor_of
+from cdckit_mysql.streaming.reader import heartbeats_of
 from cdckit_mysql.streaming.reselection import Reselection
 from cdckit_mysql.streaming.spool import Spool
 from cdckit_mysql.streaming.strict_processor import StrictProcessors
@@ -85,7 +82,6 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._run_id = str(time_ordered_uuid())
         self._captured_told = False
         self._topics_checked = False
-        self._missing_known = False
         self._versions: dict[tuple[RowLogging, str], TableVersions] = {}
         self._signals: SnapshotServer | None = None
         self._heartbeat_action = HeartbeatAction(config)
@@ -193,7 +189,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def _cut(self, first: LogOffset, last: LogOffset, max_bytes: int) -> LogOffset | None:
         if not self._origin.cuts(self._ends.known(first)) or self._origin.bytes_between(first, last) <= max_bytes:
             return None
-        self._take_over_before(first)  # what is looked at here is what is planned
+        self._reading.take_over_missing(first)  # what is looked at here is what is planned
         with self._snapshot_due_where_lost():
             found = self._planner.cut(first, last, max_bytes)
         return None if found == last else self._origin.come_to(found)
@@ -230,7 +226,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             return []
         self._snapshots.renew_history(first)  # a batch that was planned in an earlier run comes first
         self._history.fold(first.position)
-        self._take_over_before(first)
+        self._reading.take_over_missing(first)
         if self._context.counts.wanted or self._context.notices.wants_definitions:
             self._tell_captured(self._history.tables_at(first.position))
         if not self._topics_checked:
@@ -240,12 +236,6 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             splits = self._planner.splits(start, end, self._origin.bytes_between(first, last), parallelism)
             self._planner.look_ahead(self._origin.bytes_between)
             return splits
-
-    def _take_over_before(self, first: LogOffset) -> None:
-        """The definitions that the history lacks, before any are looked at."""
-        if not self._missing_known:
-            tables = self._history.tables_at(first.position)
-            self._take_over_missing(self._definitions(tables, self._origin.dialect, self._history), first)
 
     def _plan_chunks(self, start: Offset, end: Offset, parallelism: int) -> list[Split]:
         again = LogOffset.from_json(end).resnapshot is not None
@@ -310,54 +300,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     def _read_log(
         self, split: Split, signals: SnapshotServer | None = None, *, within: bool = False
     ) -> Iterator[Batch]:
-        work: LogWork = split.payload
-        start = LogOffset.from_json(split.start)
-        read_from = start if work.reader or self._context.state is None else self._ends.known(start)
-        history = self._history if self._context.state is not None else None
-        definitions = self._definitions(work.tables, work.dialect, history)
-        if history is not None and not work.reader:
-            self._take_over_missing(definitions, start)
-        versions = self._versions_of(work.dialect.rows, work.run_id)
-        marker = TableMarker(self._filters, versions, work.unnamed()) if self._context.marks else None
-        listen = None
-        if signals is not None:
-            listen = partial(Signalling, self._config, self._filters, versions, definitions, signals, within=within)
-
-        def make_processor(at: LogOffset) -> LogProcessor:
-            if history is not None:
-                history.moved(at.position, definitions.tables, anew=at.epoch > start.epoch)
-            parts = (self._config, self._filters, versions, definitions, at, marker, listen)
-            processor = processor_of(work.ends, *parts, self._reselection)
-            processor.count_in(self._context.counts)
-            processor.failures.undecoded = None if self._filters.hides_columns else self._context.undecoded
-            return processor
-
-        if (kept := kept_events(work)) is not None:
-            return read_kept(kept, start, make_processor, work, self._config.max_batch_size)
-        opener = self._origin.opener(split, listens=signals is not None)
-        reader = LogReader(self._config, opener, make_processor, self._context)
-        if split.end is None:
-            return self._followed(reader.follow(read_from, self._heartbeats))
-        planned = LogOffset.from_json(split.end)
-        end = work.until(planned)
-        if work.part:
-            return self._ranged(reader.part(start, end, work.begun))
-
-        def replayed(here: LogOffset) -> None:
-            if history is not None:
-                self._planner.replayed(planned, end, here, definitions.tables)
-
-        return self._ranged(reader.range(read_from, end, replayed, within=within))
-
-    def _definitions(self, tables: Tables, dialect: Dialect, history: SchemaHistory | None) -> Definitions:
-        notices = self._context.notices
-        return self._origin.definitions(tables, self._config, self._filters, dialect, history=history, notices=notices)
-
-    def _take_over_missing(self, definitions: Definitions, at: LogOffset) -> None:
-        """Once: the lists do not change while it runs, and the log tells of new tables."""
-        if not self._missing_known:
-            self._origin.take_over_missing(self._filters, definitions, at.position)
-            self._missing_known = True
+        batches = self._reading.batches(split, self._heartbeats, signals, within=within)
+        return self._followed(batches) if split.end is None else self._ranged(batches)
 
     def _followed(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """The batches; they end where the server has the log no more and a snapshot may be taken for that."""
@@ -473,6 +417,20 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             stays=not self.archived,
             farthest=self._origin.farthest,
             counting=self._strict.counting if self._reselection is None else None,
+        )
+
+    @cached_property
+    def _reading(self) -> LogReading:
+        return LogReading(
+            self._config,
+            self._filters,
+            self._context,
+            self._origin,
+            self._history if self._context.state is not None else None,
+            self._ends if self._context.state is not None else None,
+            self._versions_of,
+            self._reselection,
+            lambda: self._planner,
         )
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from cdckit import Batch, BegunPlaces, DecodeError, MarkKind, Record, SourceCounts, Struct, TableMark, Undecoded
 from cdckit.connector.transactions import Transaction
@@ -26,24 +26,19 @@ from cdckit_mysql.binlog.integrity import DAMAGE, misread
 from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
-from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.ddl import ChangeKind, SchemaChange
-from cdckit_mysql.events.table_marker import TableMarker
-from cdckit_mysql.events.versions import TableVersions
-from cdckit_mysql.filters import Filters
+from cdckit_mysql.ddl import SchemaChange
 from cdckit_mysql.incremental.signalling import Signalling
 from cdckit_mysql.offsets import NO_GTID, LogOffset, LogPosition, record_position
-from cdckit_mysql.schema_changes.records import SchemaChangeRecords
 from cdckit_mysql.streaming.counts import TableTally, Tally, new_tally, pour
-from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.event_positions import EVENT_ROWS, EventPositions
 from cdckit_mysql.streaming.failures import Failures
 from cdckit_mysql.streaming.gtid_filter import filter_sources
 from cdckit_mysql.streaming.passed_over import RowsFacts, undecoded
+from cdckit_mysql.streaming.processor_parts import ProcessorParts
 from cdckit_mysql.streaming.progress import LogProgress
-from cdckit_mysql.streaming.reselection import Reselection
 from cdckit_mysql.streaming.row_decoders import RowDecoders, RowMaker
-from cdckit_mysql.table import TableId
+from cdckit_mysql.streaming.statement_records import StatementRecords
+from cdckit_mysql.table import Table, TableId
 
 _SERVER_ID = 2
 """Where an event's header holds the server that made the change."""
@@ -53,38 +48,11 @@ _MOST_BYTES = 1 << 22
 """Rows of so many bytes in the log are enough for a batch, however few they are."""
 
 
-class Listen(Protocol):
-    """Makes what listens to signals beside a processor."""
-
-    def __call__(self, *, start: LogOffset, progress: LogProgress, log_offset: Callable[[], LogOffset]) -> Signalling:
-        """Out of where reading begins, where it is, and the processor's own offset."""
-
-
 class LogProcessor:
-    """Turns events into records; `records` collects them until `take`.
+    """Turns events into records; `records` collects them until `take`."""
 
-    Args:
-        config: the source's options.
-        filters: what is captured.
-        versions: what makes records of rows.
-        definitions: the definitions in force where reading begins.
-        start: where that is.
-        marker: makes table marks; None where none are wanted.
-        listen: makes what listens to signals beside this; None where nothing does.
-        reselection: reads columns of changed rows again; None where none are to be read.
-    """
-
-    def __init__(
-        self,
-        config: MySqlConfig,
-        filters: Filters,
-        versions: TableVersions,
-        definitions: Definitions,
-        start: LogOffset,
-        marker: TableMarker | None = None,
-        listen: Listen | None = None,
-        reselection: Reselection | None = None,
-    ) -> None:
+    def __init__(self, parts: ProcessorParts) -> None:
+        config, start, definitions, versions = parts.config, parts.start, parts.definitions, parts.versions
         self.progress = LogProgress(start, mariadb=definitions.mariadb)
         self.records: list[Record] = []
         self.marks: list[TableMark] = []
@@ -92,11 +60,9 @@ class LogProcessor:
         self._bytes = 0
         self._versions = versions
         self._block = versions.blocks.block
-        self._filters = filters
         self._definitions = definitions
-        self._decoders = RowDecoders(filters, versions, definitions, config.skipped, reselection)
-        self._marker = marker
-        self._schema_changes = SchemaChangeRecords(config, filters, versions) if config.include_schema_changes else None
+        self._decoders = RowDecoders(parts.filters, versions, definitions, config.skipped, parts.reselection)
+        self._statements = StatementRecords(parts)
         self._conversions = versions.conversion_failures
         self.failures = Failures(config)
         format_ = versions.format
@@ -104,7 +70,6 @@ class LogProcessor:
         self._with_query = config.include_query and told
         self._with_transactions = config.provide_transaction_metadata
         self._transaction_schemas = format_.transactions
-        self._truncates = format_.truncates and "t" not in config.skipped
         self._query: str | None = None
         self._thread: int | None = None
         self._transaction: Transaction | None = None
@@ -114,9 +79,9 @@ class LogProcessor:
         self._source_counts = SourceCounts()
         self._tally: Tally | None = None
         self._tables = TableTally()
-        self._signalling = (
-            None if listen is None else listen(start=start, progress=self.progress, log_offset=self._log_offset)
-        )
+        self._signalling: Signalling | None = None
+        if parts.listen is not None:
+            self._signalling = parts.listen(start=start, progress=self.progress, log_offset=self._log_offset)
         self._handlers: dict[type[LogEvent], Callable[[Any], None]] = {
             # without signals a rows event costs nothing more
             RowsEvent: self._rows if self._signalling is None else partial(self._rows_beside, self._signalling),
@@ -448,38 +413,29 @@ class LogProcessor:
                 self._signalling.redefined()
         if self.progress.skips():
             return
-        before = len(self.records)
-        if self._marker is not None and changes:
-            made_ms = self.progress.time_us // 1000
-            self.marks += self._marker.of_statement(changes, self._definitions.tables, position.prefix, first, made_ms)
-            if any(mark.kind is MarkKind.ALTER for mark in self.marks):  # so that all by the old one has an end
-                self._pause()
-        if self._truncates:
-            self._truncations(event, changes, position.prefix, first)
-        if self._schema_changes is not None and changes:
-            self.records += self._schema_changes.of_statement(
-                changes,
-                self._definitions.tables,
-                lambda table: self._source(table, event),
-                self._offset_behind(event),
-                first + len(self.records) - before,
-            )
+        before, statements, prefix = len(self.records), self._statements, position.prefix
+        self.marks += statements.marks(changes, prefix, first, self.progress.time_us // 1000)
+        if any(mark.kind is MarkKind.ALTER for mark in self.marks):  # so that all by the old one has an end
+            self._pause()
+        for table in statements.emptied(changes):
+            self.records.append(self._truncation(table, event, prefix, first))
+        self.records += statements.schema_changes(
+            changes,
+            lambda table: self._source(table, event),
+            self._offset_behind(event),
+            first + len(self.records) - before,
+        )
 
     def _offset_behind(self, event: Query) -> LogOffset:
         """Where a statement that stands alone ends."""
         return self.offset().with_changes(file=self.progress.file, pos=event.end)
 
-    def _truncations(self, event: Query, changes: Sequence[SchemaChange], prefix: str, first: int) -> None:
-        """The records of tables that were emptied (op `t`)."""
-        for change in changes:
-            if change.kind is not ChangeKind.TRUNCATE or change.table is None:
-                continue
-            table = change.table
-            if self._filters.captures(*table.id):
-                source = self._source(table.id, event)
-                blocks = self._transaction.blocks(str(table.id)) if self._transaction is not None else None
-                self.records.append(self._versions.of(table).events.truncate(source, prefix, first, blocks))
-                self._tables[str(table.id)]["truncate"] += 1
+    def _truncation(self, table: Table, event: Query, prefix: str, first: int) -> Record:
+        """The record of a table that was emptied (op `t`)."""
+        source = self._source(table.id, event)
+        blocks = self._transaction.blocks(str(table.id)) if self._transaction is not None else None
+        self._tables[str(table.id)]["truncate"] += 1
+        return self._versions.of(table).events.truncate(source, prefix, first, blocks)
 
     # -- the log itself
 

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from cdckit import BegunPlaces, Record, TableMark
 from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
 from cdckit_mysql.binlog.query import Query
-from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.events.versions import TableVersions
-from cdckit_mysql.filters import Filters
-from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.streaming.begun_batches import BegunBatch, Ends, begun_elsewhere
-from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.processor import LogProcessor
+from cdckit_mysql.streaming.processor_parts import ProcessorParts
 
 log = logging.getLogger("cdckit.mysql")
 
@@ -25,21 +20,12 @@ class RepeatingProcessor(LogProcessor):
 
     Args:
         ends: where the batches end that were begun.
-        config, filters, versions, definitions, start, others: as `LogProcessor` has them.
+        parts: those of any other processor.
     """
 
-    def __init__(
-        self,
-        ends: Ends,
-        config: MySqlConfig,
-        filters: Filters,
-        versions: TableVersions,
-        definitions: Definitions,
-        start: LogOffset,
-        *others: Any,
-    ) -> None:
-        super().__init__(config, filters, versions, definitions, start, *others)
-        mariadb = definitions.mariadb
+    def __init__(self, ends: Ends, parts: ProcessorParts) -> None:
+        super().__init__(parts)
+        config, start, mariadb = parts.config, parts.start, parts.definitions.mariadb
         self._batches = {number: BegunBatch(end, start, config, mariadb=mariadb) for number, end in ends.items()}
         self._held: dict[str, Sequence[int]] = {}
         self.awaits = True
@@ -92,19 +78,10 @@ class RepeatingProcessor(LogProcessor):
             self._held.update((one.position, batches) for one in told)
 
 
-def processor_of(
-    ends: Ends,
-    config: MySqlConfig,
-    filters: Filters,
-    versions: TableVersions,
-    definitions: Definitions,
-    start: LogOffset,
-    *others: Any,
-) -> LogProcessor:
+def processor_of(ends: Ends, parts: ProcessorParts) -> LogProcessor:
     """The processor of a log in which batches end that were begun, if not all of them at the same server."""
-    parts = (config, filters, versions, definitions, start, *others)
-    elsewhere = begun_elsewhere(ends, start)
-    return RepeatingProcessor(elsewhere, *parts) if elsewhere else LogProcessor(*parts)
+    elsewhere = begun_elsewhere(ends, parts.start)
+    return RepeatingProcessor(elsewhere, parts) if elsewhere else LogProcessor(parts)
 
 
 def _row_of(position: str) -> int:

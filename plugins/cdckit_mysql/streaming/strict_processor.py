@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from cdckit import Record
 from cdckit_mysql.binlog.rows_event import RowsEvent
@@ -11,15 +12,14 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.facts import Dialect
-from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.event_counts import CountingProcessor
 from cdckit_mysql.streaming.log_origin import LogOrigin
 from cdckit_mysql.streaming.passed_over import RowsFacts
 from cdckit_mysql.streaming.processor import LogProcessor
+from cdckit_mysql.streaming.processor_parts import ProcessorParts
 from cdckit_mysql.streaming.reselection import Reselection
 from cdckit_mysql.table import Tables
 
-_Parts = tuple[MySqlConfig, Filters, TableVersions, Definitions, LogOffset]
 _STOPS = {"event_deserialization_failure_handling_mode": "fail", "inconsistent_schema_handling_mode": "fail"}
 
 
@@ -55,7 +55,7 @@ class StrictProcessors:
             at: where it begins.
             tables: the definitions there; they become its own.
         """
-        return CountingProcessor(*self._parts(at, tables))
+        return CountingProcessor(self._parts(at, tables))
 
     def again(self, event: RowsEvent, facts: RowsFacts, tables: Tables) -> Sequence[Record]:
         """The records of an event that was given away, by these definitions.
@@ -63,9 +63,10 @@ class StrictProcessors:
         Raises:
             DecodeError: it cannot be decoded.
         """
-        return LogProcessor(*self._parts(facts.offset, tables), reselection=self._reselection).again(event, facts)
+        parts = replace(self._parts(facts.offset, tables), reselection=self._reselection)
+        return LogProcessor(parts).again(event, facts)
 
-    def _parts(self, at: LogOffset, tables: Tables) -> _Parts:
+    def _parts(self, at: LogOffset, tables: Tables) -> ProcessorParts:
         dialect = self._origin.dialect
         definitions = self._origin.definitions(tables, self._config, self._filters, dialect)
-        return self._config, self._filters, self._versions(dialect), definitions, at
+        return ProcessorParts(self._config, self._filters, self._versions(dialect), definitions, at)
