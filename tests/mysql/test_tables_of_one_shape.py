@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -103,3 +104,38 @@ def test_tables_are_packed_by_shape() -> None:
     others = OtherTables.of([*many, TABLES[2]])
     assert len(others.packed) < 20_000
     assert sorted(others.tables(), key=lambda table: table.id) == sorted([*many, TABLES[2]], key=lambda table: table.id)
+
+
+def test_hundreds_of_shapes_take_less_than_50_kb() -> None:
+    chance = random.Random(1)
+    shapes = [_any_columns(chance) for _ in range(300)]
+    tables = [replace(MODEL, name=f"table_{number}", columns=shapes[number % 300]) for number in range(5000)]
+    others = OtherTables.of(tables)
+    assert len(others.packed) < 50_000
+    assert {table.name: table for table in others.tables()} == {table.name: table for table in tables}
+
+
+def _any_columns(chance: random.Random) -> tuple[Column, ...]:
+    """Fifteen to forty of them, with words and types that tables often have."""
+    words = (
+        "customer",
+        "order",
+        "item",
+        "price",
+        "status",
+        "created",
+        "amount",
+        "quantity",
+        "address",
+        "total",
+        "note",
+    )
+    names = chance.sample([f"{one}_{other}" for one in words for other in words], chance.randint(14, 39))
+    return (*MODEL.columns[:1], *(_any_column(name, number, chance) for number, name in enumerate(names, 2)))
+
+
+def _any_column(name: str, number: int, chance: random.Random) -> Column:
+    kind, length = chance.choice([("INT", None), ("BIGINT", None), ("VARCHAR", 255), ("VARCHAR", 64), ("DATETIME", 6)])
+    charset = "utf8mb4" if kind == "VARCHAR" else None
+    optional = chance.random() < 0.7
+    return Column(name, kind, number, length, charset=charset, optional=optional, type_expression=f"{kind}({length})")

@@ -6,8 +6,8 @@ these travel as bytes, of which thousands of tables of a few shapes need a few f
 
 from __future__ import annotations
 
+import bz2
 import pickle
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -35,11 +35,11 @@ class OtherTables:
             shapes.setdefault(shape, table)
             names[shape].append(table.id)
         content = [(table, [tuple(name) for name in names[shape]]) for shape, table in shapes.items()]
-        return cls(zlib.compress(pickle.dumps(content, pickle.HIGHEST_PROTOCOL)))
+        return cls(bz2.compress(pickle.dumps(content, pickle.HIGHEST_PROTOCOL)))
 
     def tables(self) -> Iterator[Table]:
         """They, in any order."""
-        content = pickle.loads(zlib.decompress(self.packed))  # noqa: S301 - this project's own planner wrote it
+        content = pickle.loads(bz2.decompress(self.packed))  # noqa: S301 - this project's own planner wrote it
         for table, names in content:
             yield from (replace(table, database=database, name=name) for database, name in names)
 
