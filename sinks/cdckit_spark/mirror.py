@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Window, functions as f
+from pyspark.sql import Column, DataFrame, functions as f
 from pyspark.sql.types import BinaryType, StringType
 
 from cdckit import LANE_END, SinkError, lane_of
@@ -18,11 +18,12 @@ from cdckit_spark.key_range import key_range, old_key_range
 from cdckit_spark.refusals import Rule, refused_changes
 from cdckit_spark.rows import TableRows
 from cdckit_spark.targets import DeltaTarget
+from cdckit_spark.unkeyed import merged, net
 
 _KEPT = "__cdckit_kept_"
 """What names of columns begin with that say whether the table's own value is kept."""
-_ROW, _PUT, _GONE, _COUNT, _NUMBER = (f"__cdckit_{name}" for name in ("row", "put", "gone", "count", "number"))
-"""Columns of what is computed on the way, which no table's have the names of."""
+_ROW = "__cdckit_row"
+"""A column of what is computed on the way, which no table's has the name of."""
 
 
 class Mirror:
@@ -75,7 +76,7 @@ class Mirror:
             present = self._present(rows, key, emptied)
             changes = with_old_rows(changes, present, key, unavailable, self._placeholder, first)
         if emptied.whole is not None:
-            latest = self._latest(changes, key, unavailable) if key else _net(changes, self.columns)[0]
+            latest = self._latest(changes, key, unavailable) if key else net(changes, self.columns)[0]
             self._replace(latest)
         elif not rows.headings:
             self._delete(emptied)
@@ -174,23 +175,10 @@ class Mirror:
         if inserts_only:
             self.target.append(changes.select(*map(quoted, self.columns)), self.batch)
             return
-        put, removed = _net(changes, self.columns)
-        content = [name for name in self.columns if name != POSITION]
-        present = self.target.table().toDF()
-        same = [present[quoted(name)].eqNullSafe(removed[quoted(name)]) for name in content]
-        # Rows without a key are told apart by nothing but their content: of equal ones as many are removed as were
-        # deleted, whichever; the table's own positions name them for the merge.
-        numbered = Window.partitionBy(*[present[quoted(name)] for name in content]).orderBy(present[POSITION])
-        found = (
-            present.join(removed, same)
-            .select(present[POSITION], _COUNT, f.row_number().over(numbered).alias(_NUMBER))
-            .where(f.col(_NUMBER) <= f.col(_COUNT))
-            .select(POSITION, f.lit("d").alias(OP))
-        )
-        every = put.unionByName(found, allowMissingColumns=True)
-        merge = self.target.table(self.batch).alias("t").merge(every.alias("s"), f"t.{POSITION} = s.{POSITION}")
-        merge = merge.whenMatchedDelete(f"s.{OP} = 'd'")
-        merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=self._put()).execute()
+        with merged(changes, self.target.table().toDF(), self.columns) as every:
+            merge = self.target.table(self.batch).alias("t").merge(every.alias("s"), f"t.{POSITION} = s.{POSITION}")
+            merge = merge.whenMatchedDelete(f"s.{OP} = 'd'")
+            merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=self._put()).execute()
 
     def _put(self) -> dict[str, str | Column]:
         """What a merge puts into the table's columns."""
@@ -269,17 +257,3 @@ def _missing(changes: DataFrame, name: str, placeholder: str) -> Column:
     if not isinstance(kind, StringType | BinaryType):
         return named
     return named | f.col(quoted(name)).eqNullSafe(f.lit(placeholder).cast(kind))
-
-
-def _net(changes: DataFrame, columns: Sequence[str]) -> tuple[DataFrame, DataFrame]:
-    """What rows without a key come to: those to put, by position, and those to remove, by their count."""
-    content = [quoted(name) for name in columns if name != POSITION]
-    position = f.col(POSITION)
-    counted = changes.groupBy(*content).agg(
-        f.sort_array(f.collect_list(f.when(f.col(OP) != "d", position))).alias(_PUT),
-        f.count(f.when(f.col(OP) == "d", position)).cast("int").alias(_GONE),
-    )
-    net = f.size(_PUT) - f.col(_GONE)
-    put = counted.where(net > 0).select(*content, f.explode(f.slice(_PUT, -net, net)).alias(POSITION))
-    removed = counted.where(net < 0).select(*content, (-net).alias(_COUNT))
-    return put.withColumn(OP, f.lit("c")), removed

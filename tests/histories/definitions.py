@@ -147,6 +147,8 @@ def change_type(chance: Random, tables: Tables) -> list[str] | None:
         return None
     name = chance.choice(sorted(table.columns))
     kind = chance.choice(kinds_of_columns())
+    if name in table.required:  # it cannot be emptied before, so that the server might refuse the other type
+        return None
     emptied = f"UPDATE `{table.name}` SET `{name}` = NULL"
     table.columns[name] = kind
     return _touching(table, emptied, f"ALTER TABLE `{table.name}` MODIFY `{name}` {kind}{_place(chance, table)}")

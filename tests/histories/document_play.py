@@ -160,7 +160,7 @@ class DocumentPlay:
             "connect.backoff.initial.delay.ms": 100,
             "database.include.list": self._database,
             "collection.exclude.list": rf"{self._database}\.{SIGNALS}",
-            **(signal_options(self._database, self._folder) if self._sink.signals else {}),
+            **(signal_options(self._database, self._folder, self._sink.chunk) if self._sink.signals else {}),
             **self._source_options,
         }
         return Pipeline(self._folder, source, {**self._sink.options, **self._sink_options}, self._sink.others)

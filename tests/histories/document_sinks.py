@@ -49,6 +49,8 @@ class DocumentSink(ABC):
     sink_ways: ClassVar[Mapping[str, Sequence[Any]]] = {}
     others: ClassVar[Mapping[str, Any]] = {"runner": "direct", "serializer": {"schemas.enable": False}}
     signals: ClassVar[bool] = True
+    chunk: ClassVar[int] = 5
+    """How many documents a chunk of an incremental snapshot has."""
 
     @property
     @abstractmethod
@@ -190,6 +192,7 @@ class OnSpark(Tables):
     sink_ways: ClassVar[Mapping[str, Sequence[Any]]] = {"document.columns": ("", "inferred")}
     others: ClassVar[Mapping[str, Any]] = {"runner": "spark"}
     signals: ClassVar[bool] = False
+    chunk: ClassVar[int] = 40  # each may be a batch, of seconds
 
     def __init__(self, session: SparkSession, folder: Path) -> None:
         super().__init__(folder)

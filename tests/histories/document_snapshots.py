@@ -40,14 +40,14 @@ def requested(chance: Random, kinds: tuple[str, ...]) -> Step:
     return Step(kind, facts=facts if kind == RESNAPSHOT else {**facts, "channel": chance.choice(CHANNELS)})
 
 
-def signal_options(database: str, folder: Path) -> dict[str, Any]:
-    """The options by which a source takes signals."""
+def signal_options(database: str, folder: Path, chunk: int) -> dict[str, Any]:
+    """The options by which a source takes signals, and reads so many documents at once."""
     return {
         "signal.data.collection": f"{database}.{SIGNALS}",
         "signal.enabled.channels": ",".join(CHANNELS),
         "signal.poll.interval.ms": 10,
         "signal.file": str(folder / "signals.txt"),
-        "incremental.snapshot.chunk.size": 5,
+        "incremental.snapshot.chunk.size": chunk,
     }
 
 

@@ -52,7 +52,12 @@ def _bits(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(json.loads(value), sort_keys=True)
+    """The log has large doubles without a point."""
+    return json.dumps(json.loads(value, parse_float=_whole), sort_keys=True)
+
+
+def _whole(number: str) -> float:
+    return int(found) if (found := float(number)).is_integer() else found
 
 
 def _shape(value: Any) -> str:

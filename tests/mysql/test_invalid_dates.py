@@ -1,4 +1,4 @@
-"""Dates that do not exist, which a server stores under ALLOW_INVALID_DATES."""
+"""Dates that do not exist, which a server stores under ALLOW_INVALID_DATES, and those that are zero."""
 
 from __future__ import annotations
 
@@ -33,6 +33,16 @@ def test_they_stop_the_snapshot_and_the_stream(capture: NewCapture, sql: Sql) ->
     sql(ROW.format(2))
     with pytest.raises(DecodeError, match=r"2023-02-31 is no date.*handling\.mode=warn"):
         capture().once()
+
+
+def test_zero_dates_are_null_or_the_default_or_the_epoch(capture: NewCapture, sql: Sql) -> None:
+    sql("ALTER TABLE t ADD COLUMN e DATETIME NOT NULL DEFAULT '1970-01-02', MODIFY v VARCHAR(9) DEFAULT 'x';")
+    row = "SET sql_mode = ''; INSERT INTO t (id, d, dt, e) VALUES ({}, 0, 0, 0);"
+    sql(row.format(1))
+    found = changes(capture().once())
+    sql(row.format(2))
+    found += changes(capture().once())
+    assert found == [(op, "t", None, (n, None, 0, "x", 86_400_000)) for op, n in (("r", 1), ("c", 2))]
 
 
 @pytest.mark.parametrize("mode", ["warn", "skip", "ignore"])

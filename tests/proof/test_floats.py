@@ -34,6 +34,22 @@ def test_read_and_told_floats_are_equal(db_server: SQLServer, database: str, tmp
     assert found == {'{"id":12}': ("ratio",), '{"id":4}': ("ratio",), '{"id":11}': ("sum",)}
 
 
+@pytest.mark.parametrize("kind", ["file", "mirror", "changelog"])
+def test_large_doubles_in_documents_are_equal(db_server: SQLServer, database: str, tmp_path: Path, kind: str) -> None:
+    """Servers print them with a point or an exponent, the log has all their digits."""
+    pipeline = _pipeline(db_server, database, tmp_path, kind)
+    db_server.execute(f"create table {database}.orders (id int primary key, d json)")
+    documents = "(1, '[1e8, -1e20, 1e16, 2.5, 3.0]'), (2, '1e9')"
+    db_server.execute(f"insert into {database}.orders values {documents}")
+    deliver(pipeline)
+    db_server.execute(f"insert into {database}.orders select id + 10, d from {database}.orders")
+    deliver(pipeline)
+    orders = proved(pipeline)["orders"]
+    assert (orders.outcome, orders.rows, orders.differences) == ("equal", 4, ())
+    db_server.run_sql(f"set sql_log_bin = 0; update {database}.orders set d = '1000000001' where id = 12")
+    assert {one.key for one in proved(pipeline)["orders"].differences} == {'{"id":12}'}
+
+
 def _pipeline(server: SQLServer, database: str, folder: Path, kind: str) -> Pipeline:
     sinks: dict[str, dict[str, Any]] = {
         "file": {"type": "file", "path": str(folder / "out.jsonl")},

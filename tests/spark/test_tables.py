@@ -95,6 +95,29 @@ def test_mirror_of_a_table_without_a_key_counts_equal_rows(lake: Lake) -> None:
     assert lake.rows("script.shop.free", "id") == [(1,), (1,), (5,)]
 
 
+def test_rows_without_a_key_are_found_though_they_are_told_otherwise(lake: Lake) -> None:
+    """A snapshot tells JSON with spaces, and six digits of a FLOAT."""
+    columns = [["id", "int32"], ["name", "?string"], ["f", "?float32"]]
+
+    def change(op: str, after: Any = None, before: Any = None) -> None:
+        rows = [row and dict(zip(("id", "name", "f"), row, strict=True)) for row in (after, before)]
+        lake.script.change(op, *rows, key=(), table="free", columns=columns)
+
+    for row in ((1, '{"b": 1, "a": [2]}', 1.23457), (1, '{"b": 1, "a": [2]}', 1.23457), (2, '{"a": 3}', None)):
+        change("c", row)
+    change("c", (2, '{"a":3}', None))
+    lake.run("mirror")
+    change("d", before=(2, '{"a":3}', None))
+    change("u", (5, '{"a":[2],"b":1}', 1.2345678), (1, '{"a":[2],"b":1}', 1.2345678))
+    change("c", (7, '{"a": 1}', 1.5))
+    change("d", before=(7, '{"a":1}', 1.5))
+    change("d", before=(9, "not there", None))
+    lake.run("mirror")
+    assert lake.rows("script.shop.free", "id", "name") == [
+        (1, '{"b": 1, "a": [2]}'), (2, '{"a": 3}'), (5, '{"a":[2],"b":1}'),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("key", [("id",), pytest.param((), marks=pytest.mark.nightly)])
 def test_truncate_empties_the_mirror(lake: Lake, key: tuple[str, ...]) -> None:
     lake.script.change("c", {"id": 1, "name": "old"}, key=key)

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from cdckit.tables.document_order import FIRST, identifier_first
 from cdckit.tables.floats import six_digits
+from cdckit.tables.json_texts import in_one_form
 
-_SORTED = orjson.OPT_SORT_KEYS
 _NULL, _BETWEEN = "\x1d", "\x1f"
 """What stands for no value, and between the columns of a row."""
 _ESCAPES = {"\x1e": "\x1e0", "\x1d": "\x1e1", "\x1f": "\x1e2"}
@@ -47,8 +47,7 @@ def texts(column: pa.Array, *, document: bool, short: bool = False, identified: 
     """
     kind = column.type
     if document:
-        values = (None if text is None else parsed(text) for text in column.to_pylist())
-        column = pa.array([v if v is None else orjson.dumps(v, option=_SORTED).decode() for v in values], pa.string())
+        column = pa.array([v if v is None else in_one_form(v) for v in column.to_pylist()], pa.string())
     elif identified and _is_text(kind):
         column = _identified(column.cast(pa.string()))
     elif short and pa.types.is_floating(kind):
@@ -128,14 +127,6 @@ def _values(column: pa.Array) -> list[Any]:
     else:
         values = column.to_pylist()
     return values
-
-
-def parsed(text: str) -> Any:
-    """What a JSON text says; the text itself where it is none."""
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        return text
 
 
 def _number(value: float | None) -> float | str | None:

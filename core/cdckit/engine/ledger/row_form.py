@@ -14,8 +14,9 @@ import orjson
 import xxhash
 
 from cdckit.api.schema import Schema
-from cdckit.engine.proof.canonical import parsed, shortened
+from cdckit.engine.proof.canonical import shortened
 from cdckit.logical import JSON, ZONED_TIME, ZONED_TIMESTAMP
+from cdckit.tables.json_texts import parsed
 
 _OF_TIMES = (ZONED_TIMESTAMP.name, ZONED_TIME.name)
 

@@ -14,6 +14,7 @@ import orjson
 from cdckit.api.held import Image, Shown
 from cdckit.tables.document_order import identifier_first
 from cdckit.tables.floats import six_digits
+from cdckit.tables.json_texts import parsed
 
 DOCUMENT = "document"
 """The field of a row that is one text, as MongoDB's documents are in events."""
@@ -154,11 +155,3 @@ def shortened(time: str) -> str:
 
 def _without_zeros(fraction: re.Match[str]) -> str:
     return f".{fraction[1]}" if fraction[1] else ""
-
-
-def parsed(text: str) -> Any:
-    """What a JSON text says; the text itself where it is none."""
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        return text

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdckit.api.record import LANE_END, lane_of
-from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
+from cdckit.tables.layout import ABSENT, OLD_KEY, POSITION
 from cdckit.tables.segments import Emptied
 
 KEPT = "__cdckit_kept_"
@@ -111,41 +110,6 @@ def keys_of(rows: pa.Table, key: Sequence[str], prefix: str = "") -> Iterator[tu
 def without_old_keys(changes: pa.Table, key: Sequence[str]) -> pa.Table:
     """Changes without the columns of the key before."""
     return changes.drop_columns([OLD_KEY + name for name in key if OLD_KEY + name in changes.schema.names])
-
-
-class Unkeyed:
-    """What rows without a key come to.
-
-    Args:
-        changes: in order.
-        columns: the table's.
-
-    Attributes:
-        put: the numbers of the changes whose rows are added.
-        removed: how many rows of a content are to be removed besides, by that content.
-        content: the columns that tell rows apart.
-    """
-
-    def __init__(self, changes: pa.Table, columns: Collection[str]) -> None:
-        self.content = [name for name in columns if name != POSITION]
-        put: dict[Any, list[int]] = defaultdict(list)
-        gone: dict[Any, int] = defaultdict(int)
-        operations = changes.column(OP).to_pylist()
-        for number, (row, operation) in enumerate(zip(self.contents(changes), operations, strict=True)):
-            if operation == "d":
-                gone[row] += 1
-            else:
-                put[row].append(number)
-        self.put = sorted(
-            number for row, numbers in put.items() for number in numbers[min(gone.get(row, 0), len(numbers)) :]
-        )
-        self.removed: Mapping[Any, int] = {
-            row: count - len(put.get(row, ())) for row, count in gone.items() if count > len(put.get(row, ()))
-        }
-
-    def contents(self, rows: pa.Table | pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-        """What each row holds, as something that can be compared."""
-        return zip(*(map(hashable, rows.column(name).to_pylist()) for name in self.content), strict=True)
 
 
 def hashable(value: Any) -> Any:

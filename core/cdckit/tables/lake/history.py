@@ -6,12 +6,14 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdckit.api.marks import MarkKind
 from cdckit.tables.definitions import Fitting
+from cdckit.tables.lake.alike import Alike
 from cdckit.tables.lake.buckets import MOST_ROWS, Buckets
 from cdckit.tables.lake.finder import Finder
 from cdckit.tables.lake.folding import hashable, in_order, keys_of
@@ -97,26 +99,33 @@ class History:
         if parts.moved:
             olds = list(keys_of(rows, parts.key, OLD_KEY))
         plain = rows.drop_columns([name for name in rows.schema.names if name.startswith(OLD_KEY)])
-        content = [name for name in self._schema.names if name in parts.content]
         return Timeline(
             plain,
             standing.num_rows,
             places,
             olds,
             endings,
-            content if parts.key else (),
+            self._content(parts) if parts.key else (),
             parts.unavailable,
             self._placeholder,
-            unique=bool(parts.key),
+            contents=None if parts.key else list(self._contents(rows, parts)),
         ).changed()
 
     def _places(self, rows: pa.Table | pa.RecordBatch, parts: _Parts) -> Iterator[Hashable]:
-        """What tells rows from others: the key, or all that they hold."""
+        """What tells rows from others: the key, or all that they hold, as snapshot and log both tell it."""
         if parts.key:
             yield from zip(*(rows.column(name).to_pylist() for name in parts.key), strict=True)
             return
-        names = [name for name in self._schema.names if name in parts.content]
-        yield from zip(*(map(hashable, rows.column(name).to_pylist()) for name in names), strict=True)
+        alike = Alike(self._schema, self._content(parts))
+        yield from map(alike.of, self._contents(rows, parts)) if alike.varies else self._contents(rows, parts)
+
+    def _contents(self, rows: pa.Table | pa.RecordBatch, parts: _Parts) -> Iterator[tuple[Any, ...]]:
+        """All that rows hold."""
+        columns = (map(hashable, rows.column(name).to_pylist()) for name in self._content(parts))
+        return zip(*columns, strict=True)
+
+    def _content(self, parts: _Parts) -> list[str]:
+        return [name for name in self._schema.names if name in parts.content]
 
     def _standing(self, changes: pa.Table, parts: _Parts, endings: Sequence[Ending]) -> pa.Table:
         """The table's versions without an end that the changes may concern."""

@@ -15,7 +15,6 @@ from cdckit.tables.key_follower import Follower
 from cdckit.tables.lake.arrow_types import commented
 from cdckit.tables.lake.folding import (
     KEPT,
-    Unkeyed,
     absent_columns,
     in_order,
     keys_of,
@@ -27,7 +26,8 @@ from cdckit.tables.lake.folding import (
 from cdckit.tables.lake.pyarrow_rows import schema_of, typed_batches, typed_table
 from cdckit.tables.lake.rows import TableRows
 from cdckit.tables.lake.target import LakeTarget, Merge
-from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION, Layout
+from cdckit.tables.lake.unkeyed import Unkeyed
+from cdckit.tables.layout import ABSENT, OLD_KEY, OP, Layout
 from cdckit.tables.segments import Emptied
 from cdckit.tables.target import BatchId, Columns
 
@@ -238,19 +238,7 @@ class Mirror:
         net = Unkeyed(changes, self.columns)
         put = changes.take(pa.array(net.put, pa.int64())).select(list(self.columns))
         with self.target.finding(put.to_batches):
-            self.target.exchange(put, list(self._equal_rows(net)), self.batch)
-
-    def _equal_rows(self, net: Unkeyed) -> Iterator[str]:
-        """The positions of rows in the table that are to be removed, of equal ones the oldest."""
-        found: dict[Any, list[str]] = {row: [] for row in net.removed}
-        if not found:
-            return
-        for batch in self.target.scan([*net.content, POSITION]):
-            for row, position in zip(net.contents(batch), batch.column(POSITION).to_pylist(), strict=True):
-                if row in found:
-                    found[row].append(position)
-        for row, count in net.removed.items():
-            yield from sorted(found[row])[:count]
+            self.target.exchange(put, list(net.found(self.target.scan)), self.batch)
 
 
 def key_of(layouts: Sequence[tuple[str, Layout]]) -> tuple[str, ...]:

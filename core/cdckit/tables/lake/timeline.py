@@ -55,13 +55,13 @@ class Timeline:
     Attributes:
         rows: versions that the table has and that have no end, then the changes, in order.
         standing: how many the former are.
-        places: of each row its key; of tables without one all that it holds.
+        places: of each row its key; of tables without one what all have in common that tell of it.
         old_places: of rows whose key has changed (`m`), and lack values, the key before.
         endings: in order.
         compared: the columns in which a row may differ from the one before it.
         unavailable: the columns in which a value may be missing.
         text: what stands for an unavailable value.
-        unique: whether a place has one row.
+        contents: of tables without a key all that each row holds; None: a place has one row.
     """
 
     rows: pa.Table
@@ -72,7 +72,7 @@ class Timeline:
     compared: Collection[str]
     unavailable: Collection[str]
     text: str
-    unique: bool = True
+    contents: Sequence[Hashable] | None = None
     _live: dict[Hashable, deque[int]] = field(default_factory=lambda: defaultdict(deque))
     _doubted: dict[Hashable, deque[tuple[int, Ending]]] = field(default_factory=lambda: defaultdict(deque))
     _gone: dict[Hashable, int] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class Timeline:
         before = _NONE
         if self._doubted[place]:
             before, _ = self._doubted[place].popleft()
-        elif self.unique and self._live[place]:
+        elif self.contents is None and self._live[place]:
             before = self._live[place].pop()
         self._live[place].append(row)
         if before != _NONE:
@@ -131,10 +131,13 @@ class Timeline:
         return before if old is None else self._gone.get(old, before)
 
     def _remove(self, row: int, micros: int | None) -> None:
-        """Of equal rows the oldest goes."""
+        """Of equal rows the oldest goes, before those that are alike."""
         place = self.places[row]
-        if self._live[place]:
-            gone = self._live[place].popleft()
+        if live := self._live[place]:
+            gone = live[0]
+            if self.contents is not None:
+                gone = next((one for one in live if self.contents[one] == self.contents[row]), gone)
+            live.remove(gone)
             self._gone[place] = gone
             self._closings.append(_Closing(gone, self._positions[row], micros))
 
