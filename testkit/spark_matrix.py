@@ -56,6 +56,7 @@ class SparkCell:
 
     def _installed(self, folder: Path) -> Iterator[list[str | Path]]:
         wanted = folder / "requirements.lock"
+        folder.mkdir(parents=True, exist_ok=True)
         wanted.write_text(locked((ROOT / "requirements.lock").read_text(), self.release))
         yield ["--requirement", wanted]
         yield ["--no-deps", "--no-build-isolation", "--editable", ".", "--editable", "faults"]
