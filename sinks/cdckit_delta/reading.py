@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from cdckit import names_in
 from cdckit.tables.delta.version import DeltaVersion
 from cdckit.tables.lake.current import with_changes
 from cdckit.tables.lake.deferred import KEY, SUFFIX
@@ -24,5 +25,5 @@ def current_rows(path: str, storage_options: Mapping[str, str] | None = None) ->
     if not DeltaTable.is_deltatable(path + SUFFIX, storage):
         return with_changes(table, None, ())
     side = DeltaTable(path + SUFFIX, storage_options=storage)
-    key = side.metadata().configuration.get(f"cdckit.{KEY}", "").split(",")
+    key = names_in(side.metadata().configuration.get(f"cdckit.{KEY}", ""))
     return with_changes(table, DeltaVersion(side), key)

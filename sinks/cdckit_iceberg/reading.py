@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 
+from cdckit import names_in
 from cdckit.tables.lake.current import with_changes
 from cdckit.tables.lake.deferred import KEY, SUFFIX
 from cdckit.tables.lake.target import OURS
@@ -24,5 +25,5 @@ def current_rows(catalog: Catalog, name: str) -> pa.Table:
     if not catalog.table_exists(beside):
         return with_changes(mirror, None, ())
     side = catalog.load_table(beside)
-    key = side.properties.get(f"{OURS}{KEY}", "").split(",")
+    key = names_in(side.properties.get(f"{OURS}{KEY}", ""))
     return with_changes(mirror, IcebergVersion(side.metadata, side.io), key)

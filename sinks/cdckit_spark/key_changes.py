@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions as f
 
+from cdckit.tables.absent import absent_part
 from cdckit.tables.key_follower import Follower
 from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit.tables.target import quoted
@@ -77,6 +78,6 @@ def _looked_up(
     values: dict[str, Column] = {ABSENT: f.when(~found, last[ABSENT])}
     for name in unavailable:
         here, there = last[quoted(name)], table[quoted(_PRESENT + name)]
-        values[name] = f.when(found & last[ABSENT].contains(f",{name},"), there).otherwise(here)
+        values[name] = f.when(found & last[ABSENT].contains(absent_part(name)), there).otherwise(here)
     shown = [values.get(name, last[quoted(name)]).alias(name) for name in last.columns]
     return last.join(table, _same(last, key, table, OLD_KEY) & last[ABSENT].isNotNull(), "left").select(*shown)

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, functions as f
 from pyspark.sql.types import BinaryType, StringType
 
 from cdckit import LANE_END, SinkError, lane_of
+from cdckit.tables.absent import absent_part
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.layout import ABSENT, OLD_KEY, OP, POSITION
 from cdckit.tables.segments import Emptied, Scope, Segment
@@ -252,7 +253,7 @@ def _latest(
 
 def _missing(changes: DataFrame, name: str, placeholder: str) -> Column:
     """Whether a row lacks the value of a column: it is named so, or the placeholder stands there."""
-    named = f.coalesce(f.col(ABSENT).contains(f",{name},"), f.lit(False))
+    named = f.coalesce(f.col(ABSENT).contains(absent_part(name)), f.lit(False))
     kind = changes.schema[name].dataType
     if not isinstance(kind, StringType | BinaryType):
         return named

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from cdckit.tables.delta.version import DeltaVersion
 from cdckit_delta.reading import current_rows
 from delta_sink.shop import Shop
 from histories.lakes import has_version
@@ -39,6 +40,24 @@ def test_changes_wait_and_are_read(shop: Shop) -> None:
     shop.run("UPDATE t SET v = 40 WHERE id = 4; INSERT INTO t VALUES (2, 0, 'again')")
     shop.deliver(LONG)  # those of the run before have waited for long, as far as this one knows
     assert rows(path) == merged(path) == {(1, 10, "a"), (2, 0, "again"), (3, 3, "x"), (4, 40, "d")}
+
+
+def test_names_of_columns_with_commas(shop: Shop) -> None:
+    """Also that of the key, which is noted beside the changes that wait."""
+    shop.run("CREATE TABLE t (`i,d` INT PRIMARY KEY, v INT, w INT, `v,w` INT); INSERT INTO t VALUES (1, 1, 1, 1)")
+    shop.deliver(LONG)
+    shop.run("SET binlog_row_image = minimal; UPDATE t SET `v,w` = 5; INSERT INTO t VALUES (2, 2, 2, 2)")
+    shop.deliver(LONG)
+    names = ["i,d", "v", "w", "v,w"]
+    found = current_rows(str(shop.table("t"))).select(names).to_pylist()
+    assert sorted(tuple(row.values()) for row in found) == [(1, 1, 1, 5), (2, 2, 2, 2)]
+    shop.run("UPDATE t SET v = 9")
+    shop.deliver(LONG)  # by which all that waits is merged
+    with_key = DeltaVersion(DeltaTable(shop.table("t"))).scan(names)
+    assert sorted(tuple(row.values()) for batch in with_key for row in batch.to_pylist()) == [
+        (1, 9, 1, 5),
+        (2, 9, 2, 2),
+    ]
 
 
 def test_what_cannot_wait_comes_behind_what_has(shop: Shop) -> None:

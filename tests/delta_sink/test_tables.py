@@ -13,6 +13,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from cdckit.tables.shapes import FACT_COLUMNS
+from cdckit_delta.reading import current_rows
 from delta_sink.shop import Shop
 
 TABLES = """
@@ -80,6 +81,20 @@ def test_images_that_lack_columns_keep_what_the_table_has(shop: Shop) -> None:
     )
     shop.deliver()
     shop.assert_equal(["t"])
+
+
+def test_images_that_lack_columns_whose_names_have_commas(shop: Shop) -> None:
+    """`v,w` is neither `v` nor `w`, nor both."""
+    shop.run("CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT, `v,w` INT, `v%2Cw` INT)")
+    shop.run("INSERT INTO t VALUES (1, 1, 1, 1, 1), (2, 2, 2, 2, 2), (3, 3, 3, 3, 3)")
+    shop.deliver()
+    shop.run(
+        "SET binlog_row_image = minimal; UPDATE t SET `v,w` = 5 WHERE id = 1; UPDATE t SET v = 5, w = 5 WHERE id = 2;"
+        "UPDATE t SET id = 30, `v,w` = 5 WHERE id = 3"
+    )
+    shop.deliver()
+    rows = current_rows(str(shop.table("t"))).select(["id", "v", "w", "v,w", "v%2Cw"]).to_pylist()
+    assert sorted(tuple(row.values()) for row in rows) == [(1, 1, 1, 5, 1), (2, 5, 5, 2, 2), (30, 3, 3, 5, 3)]
 
 
 def test_a_changelog_has_each_change_once(shop: Shop) -> None:

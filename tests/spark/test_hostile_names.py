@@ -1,4 +1,4 @@
-"""Tables and columns of any name: Spark reads `${…}`, dots and backticks in names as something else."""
+"""Tables and columns of any name: `${…}`, dots, backticks and commas in names are read as something else."""
 
 from __future__ import annotations
 
@@ -27,13 +27,16 @@ pytestmark = [
 TABLE = "`o``r.d${env:HOME}\"e'r%s`"
 KEY, HOME = "`k.${env:HOME}`", "`${env:HOME}`"
 COLUMNS = f"""
-CREATE TABLE {TABLE} ({KEY} INT PRIMARY KEY, {HOME} VARCHAR(20), `a``b` INT, `c.d` INT, `"q'u` INT, `100%` INT, t TEXT);
-INSERT INTO {TABLE} VALUES (1, 'a', 1, 1, 1, 1, 'a'), (2, 'b', 2, 2, 2, 2, 'b'), (3, 'c', 3, 3, 3, 3, 'c');
+CREATE TABLE {TABLE} (
+    {KEY} INT PRIMARY KEY, {HOME} VARCHAR(20), `a``b` INT, `c.d` INT, `"q'u` INT, `100%` INT, t TEXT, u INT, `t,u` INT
+);
+INSERT INTO {TABLE} VALUES (1, 'a', 1, 1, 1, 1, 'a', 1, 1), (2, 'b', 2, 2, 2, 2, 'b', 2, 2);
+INSERT INTO {TABLE} VALUES (3, 'c', 3, 3, 3, 3, 'c', 3, 3);
 """
 CHANGES = f"""
 SET binlog_row_image = minimal;
-UPDATE {TABLE} SET {HOME} = 'x' WHERE {KEY} = 1; UPDATE {TABLE} SET `a``b` = 9 WHERE {KEY} = 1;
-UPDATE {TABLE} SET {KEY} = 20, `c.d` = 7 WHERE {KEY} = 2; DELETE FROM {TABLE} WHERE {KEY} = 3;
+UPDATE {TABLE} SET {HOME} = 'x' WHERE {KEY} = 1; UPDATE {TABLE} SET `a``b` = 9, u = 8 WHERE {KEY} = 1;
+UPDATE {TABLE} SET {KEY} = 20, `c.d` = 7, `t,u` = 7 WHERE {KEY} = 2; DELETE FROM {TABLE} WHERE {KEY} = 3;
 """
 DEFINITIONS = f"""
 ALTER TABLE {TABLE} ADD COLUMN `n${{env:HOME}}` INT DEFAULT 5 COMMENT '${{env:HOME}}';
@@ -41,7 +44,7 @@ ALTER TABLE {TABLE} RENAME COLUMN `c.d` TO `e${{env:PATH}}.f`, DROP COLUMN `"q'u
 INSERT INTO {TABLE} ({KEY}, {HOME}) VALUES (4, 'd');
 """
 
-NAMES = ["k.${env:HOME}", "${env:HOME}", "a`b", "e${env:PATH}.f", "100%", "t", "n${env:HOME}"]
+NAMES = ["k.${env:HOME}", "${env:HOME}", "a`b", "e${env:PATH}.f", "100%", "t", "u", "t,u", "n${env:HOME}"]
 """What the columns are called in the end."""
 
 

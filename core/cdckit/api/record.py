@@ -34,7 +34,7 @@ def lane_of(position: str) -> str:
 
 
 UNAVAILABLE_HEADER = "__cdckit.unavailable"
-"""The header that names, with commas between, the fields of the row whose values the source's log did not carry."""
+"""The header that names the fields of the row whose values the source's log did not carry, as `names_text` does."""
 
 
 class SchemaAndValue(NamedTuple):

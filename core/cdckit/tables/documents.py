@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from arro3.core import RecordBatch
 
+from cdckit.api.names_text import names_text
 from cdckit.api.schema import OPTIONAL_STRING, Schema
 from cdckit.api.struct import Struct
 from cdckit.tables.arrays import STRING, array, batch_of
@@ -105,8 +106,8 @@ class DocumentRows:
         self._declared = tuple(declared)
         self._with_update = with_update
         self._schemas = [(column.name, column.type.schema) for column in declared] or [(DOCUMENT, OPTIONAL_STRING)]
-        self.absent = ",".join(name for name, _ in self._schemas)
-        """The columns, with commas between, of which an event without document says nothing."""
+        self.absent = names_text(name for name, _ in self._schemas)
+        """Names the columns of which an event without document says nothing, as `names_text` does."""
 
     def columns(self, key: Schema) -> list[tuple[str, ColumnType]]:
         """The columns of a table whose rows are known by `key`.
@@ -156,7 +157,7 @@ def with_columns(rows: ArrowArrayExportable, columns: Sequence[DeclaredColumn]) 
         values = [_fitting(column, document) for document in documents]
         arrays[column.name] = column_type(column.type.schema).column(values)
     if ABSENT in arrays:
-        names = ",".join(column.name for column in columns)
+        names = names_text(column.name for column in columns)
         absent = arrays[ABSENT].to_pylist()
         arrays[ABSENT] = array([one and f"{one}{names}," for one in absent], STRING)
     return batch_of(arrays)

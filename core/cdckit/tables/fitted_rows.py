@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from arro3.core import Array, RecordBatch, Schema
 
+from cdckit.tables.absent import absent_names, absent_text
 from cdckit.tables.arrays import STRING, array, batch_of, cast, fields_of, repeated
 from cdckit.tables.definitions import Places
 from cdckit.tables.layout import ABSENT, OLD_KEY
@@ -30,8 +31,8 @@ def moved_to(rows: ArrowArrayExportable, moved: Places) -> RecordBatch:
 
 def _renamed_absent(column: Array, moved: Places) -> Array:
     def renamed(text: str | None) -> str | None:
-        names = [moved.get(name, name) for name in (text or "").split(",") if name]
-        return text and f",{','.join(name for name in names if name is not None)},"
+        places = (moved.get(name, name) for name in absent_names(text))
+        return absent_text([place for place in places if place is not None])
 
     return array([renamed(text) for text in column.to_pylist()], STRING)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from arro3.core import Array, RecordBatch
 
+from cdckit.api.names_text import names_in
 from cdckit.api.record import UNAVAILABLE_HEADER, Datum, Header, Record
 from cdckit.api.schema import BOOLEAN, OPTIONAL_INT64, OPTIONAL_STRING, Schema
 from cdckit.api.struct import Struct
@@ -84,7 +85,7 @@ class Group:
             row: its values.
             position: where it comes from.
             facts: what its event says besides.
-            absent: names the columns, with commas between, that the log did not carry.
+            absent: names the columns that the log did not carry, as `names_text` does.
             old_key: the key, in the order of `key`, under which the row was known before.
         """
         if absent is not None:
@@ -181,7 +182,7 @@ class Group:
         return "".join(sorted({facts.op or "c" for facts in self.facts}))
 
     def _unavailable(self, columns: Sequence[Values]) -> Iterator[str]:
-        absent = {name for names in set(self.absent.values()) for name in names.split(",")}
+        absent = {name for names in set(self.absent.values()) for name in names_in(names)}
         sought = {STRING: self.placeholder, BINARY: self.placeholder.encode()}
         for (name, kind), values in zip(self.columns, columns, strict=True):
             if name in absent or (kind.arrow in sought and sought[kind.arrow] in values):
@@ -237,7 +238,7 @@ class RowGroup(Group):
 
     def _with_defaults(self, row: tuple[Any, ...], absent: str) -> tuple[Any, ...]:
         """An inserted row has its columns' defaults where the log carries no value."""
-        lacking = set(absent.split(","))
+        lacking = set(names_in(absent))
         return tuple(
             self._defaults.get(name, value) if name in lacking else value
             for (name, _), value in zip(self.columns, row, strict=True)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdckit.tables.absent import absent_part, absent_text
 from cdckit.tables.layout import ABSENT, OLD_KEY, OP
 
 Key = tuple[Any, ...]
@@ -80,7 +81,8 @@ class Follower:
         return list(zip(*(self.rows.column(prefix + name).to_pylist() for name in self.key), strict=True))
 
     def _missing(self, name: str) -> list[bool]:
-        named = [text is not None and f",{name}," in text for text in self.rows.column(ABSENT).to_pylist()]
+        part = absent_part(name)
+        named = [text is not None and part in text for text in self.rows.column(ABSENT).to_pylist()]
         column = self.rows.column(name)
         if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
             return named
@@ -103,5 +105,5 @@ class Follower:
         return pa.table([columns[name] for name in self.rows.schema.names], schema=self.rows.schema)
 
     def _absent(self, state: _State) -> str | None:
-        names = [] if state.deleted else [name for name in self.unavailable if state.values.get(name) is None]
-        return f",{','.join(names)}," if names else None
+        lacking = [name for name in self.unavailable if state.values.get(name) is None]
+        return None if state.deleted else absent_text(lacking)

@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cdckit import DecodeError, Header, Record, RetriableSourceError, SourceError
+from cdckit import (
+    DecodeError,
+    Header,
+    Record,
+    RetriableSourceError,
+    SourceError,
+    names_in,
+    names_text,
+)
 from cdckit.connector.include_lists import Choice
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
@@ -173,10 +181,10 @@ class TableReselection:
         """The last event's records, with a header that names what they still lack."""
         fields = self._version.events.row_schema.fields
         filled = {fields[place].name for place in self.filled}
-        names = [name for name in str(lacking.value).split(",") if name not in filled]
+        names = [name for name in names_in(str(lacking.value)) if name not in filled]
         if not names:
             return records
-        header = Header(lacking.key, ",".join(names))
+        header = Header(lacking.key, names_text(names))
         return [record.replace(headers=(*record.headers, header)) for record in records]
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from cdckit import UNAVAILABLE_HEADER, DecodeError, Header, Record
+from cdckit import UNAVAILABLE_HEADER, DecodeError, Header, Record, names_text
 from cdckit.connector.table_events import MakeRecords
 from cdckit_mysql.binlog.rows_event import Change, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
@@ -121,7 +121,7 @@ class RowMaker:
         return gaps
 
     def _gaps_of(self, event: RowsEvent) -> Gaps:
-        names = ",".join(self._fields[place] for place in self._decoder.absent(event))
+        names = names_text(self._fields[place] for place in self._decoder.absent(event))
         required = any(self._required[place] for place in self._decoder.incomplete(event))
         return Gaps(Header(UNAVAILABLE_HEADER, names) if names else None, required)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from cdckit.api.names_text import names_in, names_text
 from cdckit.tables.fitted_rows import fitted
 from cdckit.tables.lake.pyarrow_rows import schema_of
 from cdckit.tables.lake.target import LakeTarget
@@ -69,8 +70,8 @@ class DeferredChanges:
             self._side.create(wanted, {})
         elif self._side.columns() != wanted:
             self._side.replace(schema_of(wanted).empty_table(), BatchId(f"{batch.application}/columns", 0))
-        if self._side.notes().get(KEY) != ",".join(key):
-            self._side.note({KEY: ",".join(key)})
+        if self._side.notes().get(KEY) != names_text(key):
+            self._side.note({KEY: names_text(key)})
         if not self.waiting:
             self._since = time.monotonic()
         self._side.append(changes, batch)
@@ -88,7 +89,7 @@ class DeferredChanges:
     @property
     def key(self) -> tuple[str, ...]:
         """The columns that identify a row."""
-        return tuple(self._side.notes().get(KEY, "").split(","))
+        return tuple(names_in(self._side.notes().get(KEY, "")))
 
     @property
     def version(self) -> int:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdckit.api.record import LANE_END, lane_of
+from cdckit.tables.absent import absent_names, absent_part, absent_text
 from cdckit.tables.layout import ABSENT, OLD_KEY, POSITION
 from cdckit.tables.segments import Emptied
 
@@ -75,8 +76,8 @@ def newest(changes: pa.Table, key: Sequence[str], unavailable: Collection[str], 
 
 def absent_columns(changes: pa.Table) -> list[str]:
     """The columns that changes name as those whose values the log did not carry."""
-    named = {text for text in changes.column(ABSENT).unique().to_pylist() if text}
-    return sorted({name for text in named for name in text.split(",") if name})
+    named = changes.column(ABSENT).unique().to_pylist()
+    return sorted({name for text in named for name in absent_names(text)})
 
 
 def with_absent(folded: pa.Table, unavailable: Collection[str]) -> pa.Table:
@@ -84,8 +85,7 @@ def with_absent(folded: pa.Table, unavailable: Collection[str]) -> pa.Table:
     kept = {name: folded.column(KEPT + name).to_pylist() for name in unavailable}
     texts = []
     for number in range(folded.num_rows):
-        names = [name for name, flags in kept.items() if flags[number]]
-        texts.append(f",{','.join(names)}," if names else None)
+        texts.append(absent_text([name for name, flags in kept.items() if flags[number]]))
     at = folded.schema.get_field_index(ABSENT)
     return folded.drop_columns([KEPT + name for name in unavailable]).set_column(
         at, ABSENT, pa.array(texts, pa.string())
@@ -94,7 +94,7 @@ def with_absent(folded: pa.Table, unavailable: Collection[str]) -> pa.Table:
 
 def missing(changes: pa.Table, name: str, text: str) -> pa.ChunkedArray:
     """Whether a row lacks the value of a column: it is named so, or the placeholder stands there."""
-    named = pc.fill_null(pc.match_substring(changes.column(ABSENT), f",{name},"), False)
+    named = pc.fill_null(pc.match_substring(changes.column(ABSENT), absent_part(name)), False)
     column = changes.column(name)
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         return named

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdckit.errors import SinkError
+from cdckit.tables.absent import absent_part
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.key_follower import Follower
 from cdckit.tables.lake.arrow_types import commented
@@ -203,7 +204,7 @@ class Mirror:
             number = wanted[old]
             absent = columns[ABSENT][number]
             for name in unavailable:
-                if f",{name}," in absent:
+                if absent_part(name) in absent:
                     columns[name][number] = row[name]
             columns[ABSENT][number] = None
         for name, values in columns.items():
