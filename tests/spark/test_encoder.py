@@ -148,6 +148,10 @@ def test_a_row_that_another_key_had_names_that_key_where_values_are_missing() ->
     (packet,) = encode([lacking.replace(key=Struct(wide, (1, "s1")))], "mirror")
     (found,) = rows_in(packet)
     assert (found["__cdckit_op"], found["__cdckit_old_id"], found["__cdckit_old_shard"]) == ("m", 7, "s1")
+    renamed = struct_schema("Key", {"number": INT32})
+    (packet,) = encode([lacking.replace(key=Struct(renamed, (1,)))], "mirror")
+    (found,) = rows_in(packet)
+    assert (found["__cdckit_op"], found["__cdckit_old_number"]) == ("m", 7)
     assert Layout.loads(packet.layout).moved
     (whole,) = encode([event("c", 1, "a", headers=(old,))], "mirror")
     assert [row["__cdckit_op"] for row in rows_in(whole)] == ["c"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as some
 
-from cdckit.api.record import Record, SchemaAndValue
+from cdckit.api.record import UNAVAILABLE_HEADER, Header, Record, SchemaAndValue
 from cdckit.api.schema import INT32, STRING, Schema, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.connector.connect_json.reader import read_records
@@ -86,6 +86,15 @@ def test_records_of_one_schema_share_the_new_one(name: str, given_options: dict[
     first, second = chain.apply([row(None), row(None)])
     assert value_schema(first) is value_schema(second)
     assert value_schema(first) is not ROW
+
+
+def test_a_field_without_its_value_is_told_of_by_its_new_name() -> None:
+    """Else a mirror would take null for its value."""
+    lacks = Header(UNAVAILABLE_HEADER, "id,name")
+    other = Header("x", "name")
+    chain = build_chain([{"type": "ReplaceField", "renames": "name:b"}], {})
+    [renamed] = chain.apply([row(None).replace(headers=(lacks, other))])
+    assert renamed.headers == (lacks._replace(value="id,b"), other)
 
 
 @pytest.mark.parametrize(

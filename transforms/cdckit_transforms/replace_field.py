@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
-from cdckit import NameList, Record, Schema, Struct
+from cdckit import UNAVAILABLE_HEADER, NameList, Record, Schema, Struct, names_in, names_text
 from cdckit_transforms.extended_schema import struct_like
 from cdckit_transforms.name_lists import names, pairs
 from cdckit_transforms.record_part import Change, FieldsTransform, KeyTransform, Members, NullsConfig, Values, filling
@@ -48,6 +48,11 @@ class ReplaceField(FieldsTransform):
         """It does where it leaves fields out."""
         return bool(self._exclude or self._include)
 
+    def apply(self, record: Record) -> Record:
+        """The record with other fields, which are called so, too, where a header names those without their values."""
+        changed = super().apply(record)
+        return _with_renamed(changed, self._renames) if self._renames else changed
+
     def change_of(self, schema: Schema) -> Change:
         """Leaves fields out of structs of a schema."""
         kept = [field for field in schema.fields if self._keeps(field.name)]
@@ -65,6 +70,15 @@ class ReplaceField(FieldsTransform):
 
     def _keeps(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
+
+
+def _with_renamed(record: Record, renames: Mapping[str, str]) -> Record:
+    header = record.header(UNAVAILABLE_HEADER)
+    if header is None:
+        return record
+    value = names_text(renames.get(name, name) for name in names_in(str(header.value)))
+    told = header._replace(value=value)
+    return record.replace(headers=tuple(told if one is header else one for one in record.headers))
 
 
 def picking(places: Sequence[int]) -> Callable[[Values], Values]:

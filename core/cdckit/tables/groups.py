@@ -234,6 +234,8 @@ class RowGroup(Group):
         if header is None or not isinstance(header.value, Struct) or not isinstance(record.key, Struct):
             return None
         old, new = header.value, record.key
+        if len(old.values) == len(self.key):  # a transform may have renamed the fields of the key alone
+            return old.values
         return tuple(old[name] if name in old else new[name] for name in self.key)
 
     def _with_defaults(self, row: tuple[Any, ...], absent: str) -> tuple[Any, ...]:
