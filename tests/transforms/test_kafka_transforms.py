@@ -16,6 +16,7 @@ from cdckit.api.struct import Struct
 from cdckit.connector.connect_json.reader import read_records
 from cdckit.engine.chain import build_chain
 from cdckit.errors import ConfigError, TransformError
+from cdckit.logical import POINT
 from transforms.change_events import TOPIC, applied, change, members, plain, tombstone
 from transforms.fitting import fitting
 from transforms.kafka_options import OF_PARTS, OF_RECORDS, options
@@ -88,13 +89,19 @@ def test_records_of_one_schema_share_the_new_one(name: str, given_options: dict[
     assert value_schema(first) is not ROW
 
 
-def test_a_field_without_its_value_is_told_of_by_its_new_name() -> None:
-    """Else a mirror would take null for its value."""
-    lacks = Header(UNAVAILABLE_HEADER, "id,name")
-    other = Header("x", "name")
-    chain = build_chain([{"type": "ReplaceField", "renames": "name:b"}], {})
-    [renamed] = chain.apply([row(None).replace(headers=(lacks, other))])
-    assert renamed.headers == (lacks._replace(value="id,b"), other)
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"type": "ReplaceField", "renames": "name:b"}, "id,b,place"),
+        ({"type": "Flatten", "delimiter": "_"}, "id,name,place_x,place_y,place_wkb,place_srid"),
+    ],
+)
+def test_fields_without_their_values_are_told_of_as_they_are_called(options: dict[str, Any], told: str) -> None:
+    """Else a mirror would take null for a value."""
+    wide = struct_schema("r.Row", {"id": INT32, "name": STRING.as_optional(), "place": POINT.as_optional()})
+    lacks, other = Header(UNAVAILABLE_HEADER, "id,name,place"), Header("x", "name")
+    [changed] = build_chain([options], {}).apply([Record("t", None, Struct(wide, (1, None, None)), (lacks, other))])
+    assert changed.headers == (lacks._replace(value=told), other)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from cdckit import Record, Schema, Struct, TransformError
+from cdckit import Datum, Record, Schema, Struct, TransformError
 from cdckit_transforms.extended_schema import struct_like
 from cdckit_transforms.record_part import Change, FieldsTransform, KafkaConfig, KeyTransform, Members, Values, filling
+from cdckit_transforms.unavailable_fields import told_as
 
 
 class FlattenConfig(KafkaConfig):
@@ -25,6 +26,17 @@ class Flatten(FieldsTransform):
 
     def __init__(self, config: FlattenConfig) -> None:
         self._delimiter = config.delimiter
+
+    def apply(self, record: Record) -> Record:
+        """The record without nested structs; a header that names one of these names its fields."""
+        changed = super().apply(record)
+        return told_as(changed, lambda name: self._names_of(record.value, name))
+
+    def _names_of(self, value: Datum | None, name: str) -> list[str]:
+        if not isinstance(value, Struct) or name not in value.schema.index:
+            return [name]
+        inner = value.schema.field(name).schema
+        return [name] if inner.type != "struct" else [flat for flat, _ in self._members(inner, name, True, None)]
 
     def change_of(self, schema: Schema) -> Change:
         """Flattens structs of a schema."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
-from cdckit import UNAVAILABLE_HEADER, NameList, Record, Schema, Struct, names_in, names_text
+from cdckit import NameList, Record, Schema, Struct
 from cdckit_transforms.extended_schema import struct_like
 from cdckit_transforms.name_lists import names, pairs
 from cdckit_transforms.record_part import Change, FieldsTransform, KeyTransform, Members, NullsConfig, Values, filling
+from cdckit_transforms.unavailable_fields import told_as
 
 
 def _checked(text: str) -> str:
@@ -51,7 +52,8 @@ class ReplaceField(FieldsTransform):
     def apply(self, record: Record) -> Record:
         """The record with other fields, which are called so, too, where a header names those without their values."""
         changed = super().apply(record)
-        return _with_renamed(changed, self._renames) if self._renames else changed
+        renames = self._renames
+        return told_as(changed, lambda name: [renames.get(name, name)]) if renames else changed
 
     def change_of(self, schema: Schema) -> Change:
         """Leaves fields out of structs of a schema."""
@@ -70,15 +72,6 @@ class ReplaceField(FieldsTransform):
 
     def _keeps(self, name: str) -> bool:
         return name not in self._exclude and (not self._include or name in self._include)
-
-
-def _with_renamed(record: Record, renames: Mapping[str, str]) -> Record:
-    header = record.header(UNAVAILABLE_HEADER)
-    if header is None:
-        return record
-    value = names_text(renames.get(name, name) for name in names_in(str(header.value)))
-    told = header._replace(value=value)
-    return record.replace(headers=tuple(told if one is header else one for one in record.headers))
 
 
 def picking(places: Sequence[int]) -> Callable[[Values], Values]:
