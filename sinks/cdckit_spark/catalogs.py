@@ -32,11 +32,22 @@ def check_catalog(session: SparkSession, config: LakeConfig) -> None:
     """
     if config.database is None:
         return
-    *above, database = config.database_parts
-    catalog = above[0] if above else OWN
+    catalog = _catalog_of(session, config)
     if catalog != OWN:
         _require_kind(session, catalog)
-    _require_database(session, config.database, database, _forgets(session, catalog))
+    forgets = is_sparks_own(session, config) and session.conf.get("spark.sql.catalogImplementation") == "in-memory"
+    _require_database(session, config.database, config.database_parts[-1], forgets)
+
+
+def is_sparks_own(session: SparkSession, config: LakeConfig) -> bool:
+    """Whether the database is in the catalog that Spark brings, and not in one that has its name."""
+    return _catalog_of(session, config) == OWN and session.conf.get(_SETTING + OWN, _OF_DELTA) == _OF_DELTA
+
+
+def _catalog_of(session: SparkSession, config: LakeConfig) -> str:
+    """That which the database names, or the session's."""
+    *above, _ = config.database_parts
+    return above[0] if above else session.conf.get("spark.sql.defaultCatalog", OWN) or OWN
 
 
 def _require_kind(session: SparkSession, catalog: str) -> None:
@@ -57,15 +68,15 @@ def _require_kind(session: SparkSession, catalog: str) -> None:
         )
 
 
-def _forgets(session: SparkSession, catalog: str) -> bool:
-    """Whether a catalog is Spark's own, in the memory of a session that nobody has given a metastore."""
-    if catalog != OWN or session.conf.get(_SETTING + OWN, _OF_DELTA) != _OF_DELTA:
-        return False
-    return session.conf.get("spark.sql.catalogImplementation") == "in-memory"
-
-
 def _require_database(session: SparkSession, name: str, database: str, forgets: bool) -> None:
-    """Looks for the database, which only whoever makes it knows the right place and owner of."""
+    """Looks for the database, which only whoever makes it knows the right place and owner of.
+
+    Args:
+        session: whose catalogs are asked.
+        name: the database, as the user names it.
+        database: its own name.
+        forgets: whether its catalog is in the memory of this Spark.
+    """
     if forgets and database.lower() == "default":
         raise ConfigError(
             f"sink.database: '{name}' is in the memory of this Spark, which forgets its tables when it ends: "

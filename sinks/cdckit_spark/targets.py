@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from cdckit.tables.destinations import folder_name, table_name
 from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Target, literal, quoted
-from cdckit_spark.catalogs import OWN
+from cdckit_spark.catalogs import is_sparks_own
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.folders import hadoop_path
 from cdckit_spark.names import verbatim
@@ -48,8 +48,7 @@ class DeltaTarget(SparkTarget):
         self.topic = topic
         self.path = None if config.path is None else _folder(config.path, topic)
         self.name = None if config.database is None else f"{config.database}.{quoted(table_name(topic))}"
-        self._names = (*config.database_parts[-1:], table_name(topic))
-        self._in_own_catalog = config.database_parts[:-1] in ([], [OWN])
+        self._config = config
         self._placing = config.placing
 
     def __str__(self) -> str:
@@ -114,9 +113,9 @@ class DeltaTarget(SparkTarget):
         """What a process has left that was killed while it made the table."""
         if self.path is not None:
             remove_unfinished(self.session, self.path)
-        elif self._in_own_catalog:
+        elif is_sparks_own(self.session, self._config):
             told = {name: text for name, text in notes.items() if name in _OURS}
-            remove_unknown(self.session, self._names, told)
+            remove_unknown(self.session, self._config.database_parts[-1], table_name(self.topic), told)
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -25,17 +25,20 @@ def remove_unfinished(session: SparkSession, path: str) -> None:
         files.delete(place, True)
 
 
-def remove_unknown(session: SparkSession, names: Iterable[str], notes: Mapping[str, str]) -> None:
+def remove_unknown(session: SparkSession, database: str, table: str, notes: Mapping[str, str]) -> None:
     """Takes away what lies in the folder of a table that the catalog does not know, and has never had a row.
 
     Delta commits a table before the catalog is told of it, and makes none in a folder that is not empty.
 
     Args:
-        session: whose own catalog has the database.
-        names: of the database and the table.
+        session: whose catalog it is.
+        database: where the table is to be; nothing is taken away where Spark's own catalog has no such database.
+        table: its name.
         notes: the properties by which it is known to be ours.
     """
-    path = _folder(session, *names)
+    path = _folder(session, database, table)
+    if path is None:
+        return
     files, place = hadoop_path(session, path)
     if not files.exists(place) or set(_names(files, place)) - {_LOG}:
         return
@@ -49,12 +52,15 @@ def remove_unknown(session: SparkSession, names: Iterable[str], notes: Mapping[s
     session._jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(session._jsparkSession, place)
 
 
-def _folder(session: SparkSession, database: str, table: str) -> str:
+def _folder(session: SparkSession, database: str, table: str) -> str | None:
     """Where Spark's own catalog puts a new table."""
-    jvm = session._jvm
+    jvm, catalog = session._jvm, session._jsparkSession.sessionState().catalog()
     assert jvm is not None
+    if not catalog.databaseExists(database):  # a job of one's own may have another current catalog (`USE`)
+        return None
     name = jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, jvm.scala.Option.apply(database))
-    return str(session._jsparkSession.sessionState().catalog().defaultTablePath(name).toString())
+    place = catalog.defaultTablePath(name)
+    return str(jvm.org.apache.hadoop.fs.Path(place).toString())  # of which the URI has blanks as `%20`
 
 
 def _names(files: Any, place: Any) -> list[str]:

@@ -17,9 +17,12 @@ from cdckit.errors import ConfigError, SinkError
 from cdckit.tables.context import TableContext
 from cdckit.tables.marks import Mark
 from cdckit.tables.target import BatchId
+from cdckit_spark.catalogs import is_sparks_own
 from cdckit_spark.config import LakeConfig
+from cdckit_spark.own_session import with_settings
 from cdckit_spark.sink import LakeSink
 from cdckit_spark.targets import DeltaTarget, _transaction as transaction
+from cdckit_spark.unfinished import remove_unknown
 from spark.script import CUSTOMERS, Script
 from spark.test_two_writers import Writers
 
@@ -30,9 +33,15 @@ WITH_CITY = [*CUSTOMERS, ["city", "?string"]]
 
 
 @pytest.fixture
-def database(session: SparkSession, unique_name: str) -> Iterator[str]:
+def place(tmp_path: Path) -> Path:
+    """The folder of the database, which a URL writes otherwise."""
+    return tmp_path / "a lake 100%41"
+
+
+@pytest.fixture
+def database(session: SparkSession, unique_name: str, place: Path) -> Iterator[str]:
     """A database in Spark's own catalog, dropped after the test."""
-    session.sql(f"CREATE DATABASE {unique_name}")
+    session.sql(f"CREATE DATABASE {unique_name} LOCATION '{place}'")
     yield unique_name
     session.sql(f"DROP DATABASE {unique_name} CASCADE")
 
@@ -129,14 +138,15 @@ def test_databases_that_the_next_start_would_not_find_are_refused(
         LakeSink(LakeConfig(database=database)).open(session, TableContext("p", "g"))
 
 
-def test_a_table_that_only_its_folder_knows_is_made_anew(session: SparkSession, tmp_path: Path, database: str) -> None:
+def test_a_table_that_only_its_folder_knows_is_made_anew(
+    session: SparkSession, tmp_path: Path, database: str, place: Path
+) -> None:
     """As a kill leaves it behind Delta's commit; not one that has rows, or is another pipeline's."""
     target = DeltaTarget(session, LakeConfig(database=database), "t")
-    folder = (
-        Path(session.sql(f"DESCRIBE DATABASE {database}").where("info_name = 'Location'").collect()[0][1][5:]) / "t"
-    )
+    folder = place / "t"
     notes = {"pipeline": "p", "definitions": "of now"}
     target.create({"id": "int"}, {**notes, "definitions": "of before"})
+    assert target.folder == f"file:{folder}"
     shutil.copytree(folder, tmp_path / "kept")
     session.sql(f"DROP TABLE {database}.t")
     shutil.copytree(tmp_path / "kept", folder)
@@ -169,17 +179,34 @@ def test_catalogs_that_hold_no_tables_are_refused(session: SparkSession, kind: s
         session.conf.unset("spark.sql.catalog.lake")
 
 
-def test_a_catalog_without_delta_tables_says_so(session: SparkSession, tmp_path: Path, unique_name: str) -> None:
-    """That of another database, by JDBC."""
+@pytest.mark.parametrize("named", [True, False])
+def test_a_catalog_without_delta_tables_says_so(
+    session: SparkSession, tmp_path: Path, unique_name: str, named: bool
+) -> None:
+    """That of another database, by JDBC; also where it is the session's, so that `database` need not name it."""
     setting = f"spark.sql.catalog.{unique_name}"
-    session.conf.set(setting, "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
-    session.conf.set(f"{setting}.url", f"jdbc:derby:memory:{unique_name};create=true")
-    session.conf.set(f"{setting}.driver", "org.apache.derby.jdbc.EmbeddedDriver")
-    sink = LakeSink(LakeConfig(database=f"{unique_name}.APP"))
-    sink.open(session, TableContext("p", "g"))
+    settings = {
+        setting: "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+        f"{setting}.url": f"jdbc:derby:memory:{unique_name};create=true",
+        f"{setting}.driver": "org.apache.derby.jdbc.EmbeddedDriver",
+        **({} if named else {"spark.sql.defaultCatalog": unique_name}),
+    }
+    rows = Writers(session, tmp_path, "changelog").frame([("c", 1, "a", "0001")])
+    for name, value in settings.items():
+        session.conf.set(name, value)
     try:
+        sink = LakeSink(LakeConfig(database=f"{unique_name}.APP" if named else "APP"))
+        sink.open(session, TableContext("p", "g"))
         with pytest.raises(SinkError, match=r"USING|provider|delta"):
-            sink.write(Writers(session, tmp_path, "changelog").frame([("c", 1, "a", "0001")]), 0)
+            sink.write(rows, 0)
     finally:
-        for name in ("", ".url", ".driver"):
-            session.conf.unset(setting + name)
+        for name in settings:
+            session.conf.unset(name)
+
+
+def test_a_catalog_in_the_place_of_sparks_own_is_not_taken_for_it(session: SparkSession) -> None:
+    """Such as Unity's: it does not forget its tables, and Spark does not know where it puts them."""
+    unity = {f"spark.sql.catalog.{OWN}": "io.unitycatalog.spark.UCSingleCatalog"}
+    config = LakeConfig(database=f"{OWN}.shop")
+    assert [is_sparks_own(one, config) for one in (session, with_settings(session, unity))] == [True, False]
+    remove_unknown(session, "nowhere", "t", {})  # as behind `USE`, which no setting tells of
