@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyspark
 import pytest
-from pyspark.sql import SparkSession, functions as sql
+from pyspark.sql import DataFrame, SparkSession, functions as sql
 
 from cdckit.api.plugins import config_model, find
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import Component
 from cdckit.engine.runners.spark import SparkRunner
-from cdckit.engine.spark.task_delivery import by_bucket
+from cdckit.engine.spark.task_delivery import by_bucket, by_hash
 from kafka.reading import read_topic
 from spark.script import Script
 from testkit.servers.kafka import KafkaBroker
@@ -94,11 +94,14 @@ def test_the_reader_of_the_only_split_writes_it(
     assert [json.loads(record.value or b"")["after"]["name"] for record in records] == [*map(str, range(5000))]
 
 
-@pytest.mark.skipif(OLD, reason="Spark 4.0 puts rows into partitions by hashes alone")
+@pytest.mark.parametrize("put", [by_bucket, by_hash])
 @pytest.mark.parametrize("parallelism", [2, 3, 16])
-def test_each_share_of_the_keys_has_a_task_of_its_own(session: SparkSession, parallelism: int) -> None:
+def test_each_share_of_the_keys_has_a_task_of_its_own(
+    session: SparkSession, parallelism: int, put: Callable[[DataFrame, int], DataFrame]
+) -> None:
+    """By hashes, too, which are all that Spark 4.0 has."""
     packets = session.range(100).selectExpr(f"int(id % {parallelism}) as bucket", "id as position")
-    found = by_bucket(packets, parallelism).select("bucket", sql.spark_partition_id().alias("task")).distinct()
+    found = put(packets, parallelism).select("bucket", sql.spark_partition_id().alias("task")).distinct()
     assert sorted(map(tuple, found.collect())) == [(number, number) for number in range(parallelism)]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions as f
 
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.spark.delivery import Delivery
@@ -16,6 +17,9 @@ from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.task_sink import TaskSink
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
+
+_TRIED = 64
+"""So many numbers are tried for each task: that the hashes of all miss one is as good as impossible."""
 
 
 class TaskDelivery(Delivery):
@@ -51,7 +55,21 @@ def by_bucket(frame: DataFrame, parallelism: int) -> DataFrame:
     """A task for each bucket: by a hash of their numbers, one of two tasks could have most of them."""
     if hasattr(DataFrame, "repartitionById"):  # since Spark 4.1
         return frame.repartitionById(parallelism, "bucket")
-    return frame.repartition("bucket")
+    return by_hash(frame, parallelism)
+
+
+def by_hash(frame: DataFrame, parallelism: int) -> DataFrame:
+    """The same where Spark goes by hashes alone: each bucket stands for a number whose hash means its task."""
+    numbers = f.array(*map(f.lit, _numbers(parallelism)))
+    return frame.repartition(parallelism, f.element_at(numbers, f.col("bucket") % parallelism + 1))
+
+
+@cache
+def _numbers(tasks: int) -> Sequence[int]:
+    """For each of so many tasks a number whose hash means it."""
+    hashes = f.pmod(f.hash(f.col("id").cast("int")), f.lit(tasks))
+    found = [row.task for row in SparkSession.active().range(_TRIED * tasks).select(hashes.alias("task")).collect()]
+    return [found.index(task) for task in range(tasks)]
 
 
 def _share_writer(known: TaskSink) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
