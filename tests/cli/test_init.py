@@ -74,6 +74,41 @@ def test_tables_in_the_lake_need_spark(cdc: Cdc, tmp_path: Path) -> None:
     assert "keeps Spark tables and needs the runner spark" in refused.stderr
 
 
+@pytest.mark.parametrize("sink", ["delta", "iceberg"])
+def test_tables_that_one_process_writes_need_no_spark(cdc: Cdc, tmp_path: Path, sink: str) -> None:
+    options = {
+        "delta": ["sink.path=lake"],
+        "iceberg": ["sink.catalog.type=sql", "sink.catalog.uri=sqlite:///catalog.db", "sink.warehouse=lake"],
+    }[sink]
+    words = (*GIVEN, "--no-connect", "--sink", sink, *(word for each in options for word in ("--set", each)))
+    assert cdc("init", *words).code == 0
+    assert written(tmp_path / "pipeline.yaml")["runner"] == "direct"
+    for runner in ("direct", "spark"):
+        assert cdc("init", f"{runner}.yaml", *words, "--runner", runner).code == 0
+        assert written(tmp_path / f"{runner}.yaml")["runner"] == runner
+
+
+def test_the_state_beside_the_file_is_its_own(cdc: Cdc, tmp_path: Path) -> None:
+    """A second file of a pipeline that has run there is no file of an earlier version."""
+    state = tmp_path / "state" / "shop" / "state.db"
+    state.parent.mkdir(parents=True)
+    state.touch()
+    called = cdc("init", *GIVEN, "--no-connect")
+    assert (called.code, called.stderr) == (0, "")
+
+
+def test_relative_paths_begin_beside_the_file(cdc: Cdc, mysql_server: MySQLServer, tmp_path: Path) -> None:
+    """Also where the source is asked for its tables, before the file is there."""
+    (tmp_path / "made").mkdir()
+    options = {
+        "hostname": mysql_server.host, "port": mysql_server.port, "ssl.mode": "verify_ca", "ssl.truststore": "ca.pem",
+    }  # fmt: skip
+    words = [word for name, value in options.items() for word in ("--set", f"source.database.{name}={value}")]
+    called = cdc("init", "made/pipeline.yaml", *GIVEN, *words, DATABASE_PASSWORD="x")
+    assert called.code == 0
+    assert str(tmp_path / "made" / "ca.pem") in called.stderr
+
+
 def test_a_file_that_is_there_is_left_alone(cdc: Cdc, tmp_path: Path) -> None:
     (tmp_path / "pipeline.yaml").write_text("mine")
     refused = cdc("init", *GIVEN, "--no-connect")
@@ -82,6 +117,12 @@ def test_a_file_that_is_there_is_left_alone(cdc: Cdc, tmp_path: Path) -> None:
     assert (tmp_path / "pipeline.yaml").read_text() == "mine"
     assert cdc("init", *GIVEN, "--no-connect", "--force").code == 0
     assert "mine" not in (tmp_path / "pipeline.yaml").read_text()
+
+
+def test_a_folder_that_is_not_there_is_told_before_anything_is_asked(cdc: Cdc) -> None:
+    called = cdc("init", "lake/shop.yaml")
+    assert called.code == 2
+    assert "lake/shop.yaml: there is no folder lake; name a file in a folder that can be written" in called.stderr
 
 
 @pytest.mark.parametrize(

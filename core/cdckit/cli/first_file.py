@@ -16,6 +16,7 @@ from cdckit.api.plugin_config import PluginConfig, dotted
 from cdckit.api.source import SourceContext
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.options import Option, options_of
+from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
 from cdckit.errors import ConfigError
 
@@ -52,12 +53,14 @@ class FirstFile:
         sink: the sink's.
         runner: who drives the pipeline.
         secrets: the values of the variables that the file names, as far as they are known; never written.
+        folder: where the file is to stand, and its relative paths begin.
     """
 
     source: dict[str, Any]
     sink: dict[str, Any] = field(default_factory=lambda: {"type": "stdout"})
     runner: str = "direct"
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
+    folder: Path = Path()
 
     def text(self, comments: Mapping[str, str] | None = None) -> str:
         """The file's text.
@@ -80,10 +83,7 @@ class FirstFile:
             ConfigError: an option is wrong, or the source reads no tables.
             SourceError: the source cannot be reached, or refuses.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "pipeline.yaml"
-            file.write_text(self.text(), encoding="utf-8")
-            pipeline = load_pipeline(file, environment={**os.environ, **self.secrets})
+        pipeline = self._loaded()
         source = make_source(pipeline)
         try:
             source.open(SourceContext(pipeline.name))
@@ -101,15 +101,20 @@ class FirstFile:
             ConfigError: with all that is wrong.
         """
         unknown = [option for name, option in variables.items() if name not in os.environ and name not in self.secrets]
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "pipeline.yaml"
+        try:
+            self._loaded(incomplete=True)
+        except ConfigError as error:
+            told = [each for each in error.problems if not any(option in each for option in unknown)]
+            if told:
+                raise ConfigError(*told) from error
+
+    def _loaded(self, *, incomplete: bool = False) -> ResolvedPipeline:
+        """The pipeline that the file would be, before it is written."""
+        with tempfile.TemporaryDirectory() as elsewhere:
+            file = Path(elsewhere) / "pipeline.yaml"
             file.write_text(self.text(), encoding="utf-8")
-            try:
-                load_pipeline(file, environment={**os.environ, **self.secrets}, incomplete=True)
-            except ConfigError as error:
-                told = [each for each in error.problems if not any(option in each for option in unknown)]
-                if told:
-                    raise ConfigError(*told) from error
+            variables = {**os.environ, **self.secrets}
+            return load_pipeline(file, environment=variables, incomplete=incomplete, folder=self.folder)
 
 
 def _commented(line: str, comment: str) -> str:

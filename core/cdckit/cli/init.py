@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from cdckit.api.checks import why_unwritable
 from cdckit.api.plugins import config_model, factory, find, registrations
 from cdckit.api.sink import TableSink
 from cdckit.cli.first_file import FirstFile, asked_of, include_list, is_secret, variable_of
@@ -19,6 +20,7 @@ from cdckit.cli.run import COSTS
 from cdckit.cli.settings import Command
 from cdckit.engine.config.options import Option
 from cdckit.errors import CdcError, ConfigError
+from cdckit.tables.direct import DirectTableSink
 
 _MOST_SHOWN = 40
 
@@ -50,10 +52,11 @@ def init(
     the file names variables in their place.
     """
     asks = not yes and sys.stdin.isatty()
+    _require_folder(file)
     _require_free(file, force=force, asks=asks)
     answers = Answers(_assigned(assignments), asks=asks)
     source = answers.component("source", source_type, "mysql")
-    made = FirstFile(source, secrets=answers.secrets)
+    made = FirstFile(source, secrets=answers.secrets, folder=file.absolute().parent)
     if tables or connect:
         _choose_tables(made, list(tables), asks=asks, connect=connect)
     made.sink = answers.component("sink", sink_type, "stdout")
@@ -146,6 +149,12 @@ class Answers:
             )
 
 
+def _require_folder(file: Path) -> None:
+    """Before anything is asked: what was answered would be lost."""
+    if (problem := why_unwritable(file.parent)) is not None:
+        raise ConfigError(f"{file}: {problem}; name a file in a folder that can be written", number="CDC2509")
+
+
 def _require_free(file: Path, *, force: bool, asks: bool) -> None:
     if not file.exists() or force:
         return
@@ -222,12 +231,13 @@ def _named(word: str, found: Sequence[str]) -> str:
 def _runner(sink: str, named: str | None, *, asks: bool) -> str:
     made_by = factory(find("sink", sink))
     keeps_tables = isinstance(made_by, type) and issubclass(made_by, TableSink)
-    if named == "direct" and keeps_tables:
+    needs_spark = keeps_tables and not issubclass(made_by, DirectTableSink)
+    if named == "direct" and needs_spark:
         raise ConfigError(
             f"--runner: the sink '{sink}' keeps Spark tables and needs the runner spark", number="CDC2509"
         )
-    if named is not None or keeps_tables or not asks:
-        return named or ("spark" if keeps_tables else "direct")
+    if named is not None or needs_spark or not asks:
+        return named or ("spark" if needs_spark else "direct")
     for name, cost in COSTS.items():
         click.echo(f"  {name:<7} {cost}")
     chosen: str = click.prompt("runner", type=click.Choice(list(COSTS)), default="direct", show_choices=False)

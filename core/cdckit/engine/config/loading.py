@@ -36,6 +36,7 @@ def load_pipeline(
     environment: Mapping[str, str] | None = None,
     incomplete: bool = False,
     needed: Collection[str] = (),
+    folder: Path | None = None,
 ) -> ResolvedPipeline:
     """The pipeline that a file describes: a pipeline file, or a connector's configuration as it is.
 
@@ -47,14 +48,15 @@ def load_pipeline(
         environment: what `${VAR}` stands for; by default the process's environment.
         incomplete: whether variables may lack a value: for commands that connect to nothing and need no secrets …
         needed: … but in these sections, such as `transforms`.
+        folder: where relative paths begin; by default the file's.
 
     Raises:
         ConfigError: with all that is wrong at once, each fault with the option's full name; or an earlier version's
             state would be left behind.
     """
     variables = os.environ if environment is None else environment
-    raw = read_raw(path, variables, overrides)
-    raw.folder = _folder_of(path)
+    raw = read_raw(path, variables, overrides, folder)
+    raw.folder = _folder_of(path) if folder is None else folder.absolute()
     if runner is not None:
         raw.options["runner"] = runner
     if sink is not None and _sink_type(raw) != sink:
@@ -78,8 +80,16 @@ def _folder_of(path: Path) -> Path:
     return folder.resolve() if ".." in folder.parts else folder
 
 
-def read_raw(path: Path, environment: Mapping[str, str], overrides: Sequence[str] = ()) -> RawPipeline:
+def read_raw(
+    path: Path, environment: Mapping[str, str], overrides: Sequence[str] = (), folder: Path | None = None
+) -> RawPipeline:
     """What the file says, in the shape of a pipeline file; of a connector's, with what `overrides` say of converters.
+
+    Args:
+        path: the file.
+        environment: what `${VAR}` stands for.
+        overrides: `KEY=VALUE` each.
+        folder: where `${file:…}` and `${dir:…}` begin; by default the file's.
 
     Raises:
         NoPipelineError: it is neither of the two kinds.
@@ -91,7 +101,7 @@ def read_raw(path: Path, environment: Mapping[str, str], overrides: Sequence[str
     placeholders = connector_options(written) is not None
     if not placeholders:
         written = {name: value for name, value in written.items() if name != CASES}  # they hold no variables
-    tree = substitute(written, environment, placeholders=placeholders, folder=path.parent)
+    tree = substitute(written, environment, placeholders=placeholders, folder=path.parent if folder is None else folder)
     stem = path.name.partition(".")[0]
     connector = connector_options(tree)
     if connector is not None:
