@@ -27,6 +27,7 @@ from testkit.servers.mysql_family import Installation, SQLServer
 from testkit.servers.server import Option
 
 LONG = 604_800
+MONTH = 2_592_000
 
 
 def source(server: SQLServer, database: str, **options: Any) -> dict[str, Any]:
@@ -99,6 +100,8 @@ def test_a_log_that_is_purged_soon_is_told_while_the_pipeline_stands(
         mended = made.told("log")
     assert mended["severity"] == "ok"
     assert mended["message"].startswith(f"{needed} is purged in 16")
+    with setting(db_server, binlog_expire_logs_seconds=MONTH):
+        assert f"(binlog_expire_logs_seconds = {MONTH})" in made.told("log")["message"]
 
 
 def test_a_log_that_is_purged_before_it_is_read_is_an_error(

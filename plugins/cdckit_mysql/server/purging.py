@@ -113,7 +113,8 @@ class Purging:
         found: list[tuple[float, str, str]] = []
         if expiry.seconds:
             left = max(0.0, self._last_written(file, files, server) + expiry.seconds - time.time())
-            because = f"{expiry.option} = {expiry.seconds if expiry.option == SECONDS else expiry.seconds / DAY:g}"
+            age = str(expiry.seconds) if expiry.option == SECONDS else f"{expiry.seconds / DAY:g}"
+            because = f"{expiry.option} = {age}"
             found.append((left, because, _longer(expiry, server)))
         if expiry.size and written:
             room = expiry.size - sum(size for name, size in files.items() if name >= file)
