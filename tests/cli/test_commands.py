@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -326,3 +329,21 @@ def test_what_is_not_needed_is_not_imported(tmp_path: Path, environment: dict[st
             check=True,
         )
         assert done.stdout.splitlines()[-1] == str(imported), done.stderr
+
+
+def test_diff_without_its_extra_names_it(tmp_path: Path) -> None:
+    """And goes on to say what it is, and what of its call is wrong."""
+    for package in ("numpy", "xxhash"):
+        (tmp_path / f"{package}.py").write_text(f"raise ModuleNotFoundError('not installed', name='{package}')")
+    file = tmp_path / "shop.yaml"
+    file.write_text("source: {type: mysql, topic.prefix: p, database.user: u}\nsink: {type: file, path: out.jsonl}\n")
+
+    def called(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "cdckit", "diff", *words]
+        environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+    helped, compared = called("--help"), called(str(file), "--runner", "direct")
+    assert (helped.returncode, helped.stderr) == (0, "")
+    assert compared.returncode == 2
+    assert re.search(r"cdc diff: needs the package (numpy|xxhash): pip install 'cdckit\[diff\]'", compared.stderr)

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import json
-import logging
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
 
+from cdckit.cli.asked_proof import Asked
 from cdckit.cli.pipelines import load
 from cdckit.cli.settings import INTERRUPTED, Chosen, Command, pipeline_options
 from cdckit.cli.tables import print_table
-from cdckit.connector.resnapshot import named
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.proof.hashing import HashName
 from cdckit.engine.proof.load import FREE, MaxLoad
-from cdckit.engine.proof.proving import Proof, Wishes
-from cdckit.engine.proof.repair import Repair
 from cdckit.engine.proof.report import Difference, TableProof, exit_code, keep
-from cdckit.engine.proof.resuming import resumed
 from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import ConfigError, StoppedError
 
-log = logging.getLogger("cdckit.proof")
-
 _COLUMNS = ("table", "outcome", "rows", "missing", "extra", "changed", "seconds", "note")
 _LONGEST = 60
-_AGAIN_SECONDS = 2.0
-"""How long the rows that were asked for may take before they are looked for, each time."""
 
 
 @click.command("diff", cls=Command)
@@ -83,18 +73,11 @@ def diff(
         pipeline = load(chosen)
         spare_collections()
         load_wished = MaxLoad.parsed(max_load) if max_load else FREE
-        wishes = Wishes(tables, name, wait, load_wished, "always" if on_spark else "needed")
         if ledger and on_spark:
             raise ConfigError("--ledger: it is this process that reads the tables: leave --on-spark away")
+        asked = Asked(tables, name, wait, load_wished, resume, repair, on_spark, ledger)
         try:
-            if ledger:
-                found = _by_ledger(pipeline, tables, stopping)
-            elif resume:
-                found = resumed(pipeline, wishes, stopping, log.info)
-            else:
-                found = Proof(pipeline, wishes, stopping, log.info).tables()
-            if repair:
-                found = _repaired(pipeline, wishes, stopping, found)
+            found = _compared(pipeline, asked, stopping)
         except StoppedError:
             return INTERRUPTED if stopping.interrupted else 0
     keep(pipeline.folder, found)
@@ -105,44 +88,12 @@ def diff(
     return exit_code(found)
 
 
-def _by_ledger(pipeline: ResolvedPipeline, tables: Sequence[str], stopping: StopSignal) -> list[TableProof]:
-    """What the ledger says of the sink.
-
-    Raises:
-        ConfigError: there is no ledger, or a table's name is unknown to it.
-    """
-    from cdckit.engine.ledger.blame import proofs  # noqa: PLC0415 - it needs an extra
-
-    if not pipeline.ledger:
-        raise ConfigError("--ledger: this pipeline keeps none: 'ledger: true', and rows read anew (cdc resnapshot)")
-    found = proofs(pipeline, stopping)
-    if not found:
-        raise ConfigError("--ledger: the ledger tells of no table yet: run the pipeline first")
-    if tables:
-        wanted = named(tables, [name for each in found for name in each.table.split(", ")])
-        found = [each for each in found if {*wanted} & {*each.table.split(", ")}]
-    return found
-
-
-def _repaired(
-    pipeline: ResolvedPipeline, wishes: Wishes, stopping: StopSignal, found: list[TableProof]
-) -> list[TableProof]:
-    """What is found once the rows that could be asked for have come, or have not for as long as the user waits."""
-    asked = []
-    for table in (each for each in found if each.outcome == "unequal"):
-        why = Repair(pipeline).ask(table)
-        if why is None:
-            asked.append(table.table)
-            log.info("%s: rows that are missing or changed are read again", table.table)
-        else:
-            log.warning("%s: nothing is read again: %s", table.table, why)
-    by_name = {each.table: each for each in found}
-    deadline = time.monotonic() + wishes.wait_seconds
-    while asked and time.monotonic() < deadline and not stopping.wait(_AGAIN_SECONDS):
-        again = Proof(pipeline, replace(wishes, tables=tuple(asked)), stopping).tables()
-        by_name |= {each.table: each for each in again}
-        asked = [each.table for each in again if any(one.fault in ("missing", "changed") for one in each.differences)]
-    return list(by_name.values())
+def _compared(pipeline: ResolvedPipeline, asked: Asked, stopping: StopSignal) -> list[TableProof]:
+    try:
+        from cdckit.cli.comparison import compare  # noqa: PLC0415 - the extra may be missing
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"cdc diff: needs the package {error.name}: pip install 'cdckit[diff]'") from error
+    return compare(pipeline, asked, stopping)
 
 
 def _whole(table: TableProof, show: int) -> dict[str, Any]:
