@@ -20,6 +20,7 @@ from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.next_splits import Work, next_work
+from cdckit.engine.runners.parts_notices import PartsNotices
 from cdckit.engine.runners.progress import Progress
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
@@ -63,6 +64,7 @@ class DirectRunner(Runner):
         """Of a pipeline on Spark whose tail this process has, `handover` says when Spark goes on."""
         super().__init__(pipeline, stopping)
         self.handover = handover
+        self._told = PartsNotices(self.notices)
 
     def drive(self, stack: ExitStack, once: bool) -> None:
         """Opens state, sink and source, and reads on from the saved offset."""
@@ -96,7 +98,7 @@ class DirectRunner(Runner):
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)
         inbox = self.pipeline.folder / FOLDER
-        source.open(SourceContext(name, state, self.notices, stopping, counts=counts, inbox=inbox, undecoded=undecoded))
+        source.open(SourceContext(name, state, self._told, stopping, counts=counts, inbox=inbox, undecoded=undecoded))
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000
@@ -181,6 +183,7 @@ class DirectRunner(Runner):
                 return True
         if work.end is not None and not self.stopping():  # else a split may have ended before its end
             progress.took(Batch([], work.end, save=True))
+            self._told.delivered(work.end, source)
         return False
 
     def _gives_way(self, batch: Batch) -> bool:

@@ -16,10 +16,10 @@ from cdckit.api.source import Source
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.metrics.figures import Figures
-from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.next_splits import Work, next_splits
+from cdckit.engine.runners.parts_notices import PartsNotices
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.runners.table_progress import TableProgress
@@ -38,7 +38,7 @@ class TableDrive:
         retries: says when a source or sink that is away is asked again.
         stopping: asked between batches.
         figures: are told of who is away.
-        notices: tell the hooks of a source that is.
+        notices: tell the hooks of a source that is, and when a snapshot is over.
         handover: says when Spark goes on; None: never.
     """
 
@@ -50,7 +50,7 @@ class TableDrive:
         retries: Retries,
         stopping: StopSignal,
         figures: Figures,
-        notices: RunNotices,
+        notices: PartsNotices,
         handover: Handover | None = None,
     ) -> None:
         self._source = source
@@ -124,6 +124,7 @@ class TableDrive:
         if not self._stopping():  # else it may have ended before its end
             self._progress.finish(work.end)
             self._looks.delivered()
+            self._notices.delivered(work.end, self._source)
 
     def _follow(self, batches: Iterable[Batch]) -> None:
         for batch in batches:

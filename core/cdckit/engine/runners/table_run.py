@@ -23,6 +23,7 @@ from cdckit.engine.runners.garbage import spare_collections
 from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.runners.looks import Looks
+from cdckit.engine.runners.parts_notices import PartsNotices
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.table_drive import TableDrive, Transforms
@@ -74,7 +75,8 @@ class TableRun:
         leave_to_state(state)
         stack.callback(sink.close)
         faulty = self._faulty(chain, stack)
-        source, counts = self._opened(stack, faulty)
+        told = PartsNotices(runner.notices)
+        source, counts = self._opened(stack, faulty, told)
         saved = state.load_offset()
         batches = TableBatches(state, saved)
         activity = runner.notices.activity
@@ -93,9 +95,7 @@ class TableRun:
         looks = Looks(source, chain, runner.notices)
         retries = Retries(source.retry_schedule(), runner.stopping)
         try:
-            TableDrive(source, progress, looks, retries, runner.stopping, figures, notices, self._handover).run(
-                once=once
-            )
+            TableDrive(source, progress, looks, retries, runner.stopping, figures, told, self._handover).run(once=once)
         except StoppedError as error:
             log.info("%s", error)
         except (SinkError, StateError):
@@ -140,14 +140,16 @@ class TableRun:
         rows = TolerantRows(made, faulty, self._pipeline.sink.registration.name)
         return Transforms(chain, rows), faulty.sync
 
-    def _opened(self, stack: ExitStack, faulty: FaultyRecords | None) -> tuple[Source, SourceCounts]:
+    def _opened(
+        self, stack: ExitStack, faulty: FaultyRecords | None, told: PartsNotices
+    ) -> tuple[Source, SourceCounts]:
         source = make_source(self._pipeline)
         stack.callback(source.close)
         counts = SourceCounts(wanted=self._runner.measured)
         context = SourceContext(
             self._pipeline.name,
             self._state,
-            self._runner.notices,
+            told,
             self._runner.stopping,
             idle_seconds=_IDLE_SECONDS,
             inbox=self._pipeline.folder / FOLDER,
