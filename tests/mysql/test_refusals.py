@@ -120,6 +120,21 @@ def test_a_purged_position_is_an_error_or_a_new_snapshot(
         assert "a new snapshot is taken" in caplog.text
 
 
+def test_a_purged_file_of_which_all_was_read_is_no_loss(tmp_path: Path) -> None:
+    """MySQL's GTIDs tell so, also where the log is read up to its end of now, from a file and position."""
+    with MySQLServer() as server:
+        server.create_user("dbz", "dbz")
+        server.run_sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1);")
+        for number in (2, 3):
+            with Capture(config_for(server), tmp_path).closing() as reading:
+                reading.once()
+            server.run_sql("FLUSH BINARY LOGS")
+            server.purge_logs()
+            server.run_sql(f"INSERT INTO d.t VALUES ({number})")
+            with Capture(config_for(server), tmp_path).closing() as reading:
+                assert changes(reading.once()) == [("c", "t", None, (number,))]
+
+
 @OTHER_SERVERS
 def test_a_file_that_is_purged_between_two_questions_is_no_loss(kind: type[SQLServer], tmp_path: Path) -> None:
     """All of it was read; the pipeline asks which files there are, and then when each was begun."""

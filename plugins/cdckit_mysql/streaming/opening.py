@@ -10,7 +10,7 @@ from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.connection import Connection, at_once, connect, connect_for_log, driver_errors, place, release
-from cdckit_mysql.server.facts import Server, log_end, read_server
+from cdckit_mysql.server.facts import Server, log_end, log_files, read_server
 from cdckit_mysql.streaming.begun_batches import NO_ENDS, Ends, behind_all, transactions_of
 from cdckit_mysql.streaming.gtid_start import GtidStart
 from cdckit_mysql.streaming.opened_log import OpenedLog
@@ -162,9 +162,10 @@ class LogOpener:
         # An offset in mid-transaction stands at MySQL's BEGIN, as Debezium's does, and the identifier stands before
         # that: by file and position the transaction would come without it.
         at_transaction = not start.by_gtid and not start.event
-        by_file = self._by_file or self._config.gtid_ignore_on_recovery
         reached = start.pos < FAR or not server.mariadb
-        if start.gtids is None or not server.gtids or (by_file and at_transaction and reached):
+        if start.gtids is None or not server.gtids:
+            return FilePosition(start.file, start.pos)
+        if at_transaction and reached and self._asks_by_file(start, connection):
             return FilePosition(start.file, start.pos)
         gtids = GtidStart(self._config)
         elsewhere = end is not None and _elsewhere(end, server)
@@ -173,6 +174,12 @@ class LogOpener:
             return gtids.mariadb(connection, read)
         read_set = GtidSet.parse(start.gtids)
         return gtids.mysql(connection, read_set, purged_too=elsewhere)
+
+    def _asks_by_file(self, start: LogOffset, connection: Connection) -> bool:
+        """A file that is gone may have held nothing behind the offset: the GTIDs tell whether the log goes on."""
+        if self._config.gtid_ignore_on_recovery:
+            return True
+        return self._by_file and start.file in log_files(connection)
 
 
 def server_id(config: MySqlConfig, reader: int, attempt: int) -> int:
