@@ -15,8 +15,9 @@ from deltalake.transaction import AddAction
 from cdckit.errors import SinkError
 from cdckit.tables.allocators import load_arrow
 from cdckit.tables.alterations import NOTE as DUE
+from cdckit.tables.delta.checkpoints import checkpoint
 from cdckit.tables.delta.columns import columns_of
-from cdckit.tables.delta.commits import committed_as
+from cdckit.tables.delta.commits import committed_as, kept_up
 from cdckit.tables.delta.features import left_to_others
 from cdckit.tables.delta.passing import refuses_rows
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
@@ -256,15 +257,20 @@ class DeltaTarget(LakeTarget):
         """Adds rows in one commit that carries the batch's number."""
         with told_of(self.table, rows) as (told, files):
             write_deltalake(
-                self.table, told, mode="append", writer_properties=files, commit_properties=committed_as(batch)
+                self.table,
+                told,
+                mode="append",
+                writer_properties=files,
+                commit_properties=committed_as(batch),
+                post_commithook_properties=kept_up(self.table),
             )
 
     def append_batches(self, schema: ArrowSchema, rows: Iterator[RecordBatch], batch: BatchId) -> None:
-        """Adds rows; on a disk in files of this process's own, where they need no more than that."""
-        if "://" in self.path or not self.takes_files:
+        """Adds rows, in files of this process's own where it puts them there."""
+        if not self.puts_files:
             super().append_batches(schema, rows, batch)
             return
-        from cdckit.tables.delta.local_files import put_files  # noqa: PLC0415 - few pipelines have so many rows
+        from cdckit.tables.delta.local_files import put_files  # noqa: PLC0415 - mirrors have no need of it
 
         files = put_files(Path(self.path), schema, rows, self.table.metadata().configuration)
         self.append_files(files, batch)
@@ -281,14 +287,27 @@ class DeltaTarget(LakeTarget):
         """Whether a file needs nothing but its rows: no partitions, other names of columns, checks of values."""
         return self.exists() and left_to_others(self.table) is None
 
+    @property
+    def puts_files(self) -> bool:
+        """Whether the table is on a disk, and a file of it needs nothing but its rows."""
+        return "://" not in self.path and self.takes_files
+
     def append_files(self, files: Sequence[DataFile], batch: BatchId) -> None:
         """Adds data files in one commit that carries the batch's number."""
         added: list[AddAction | RemoveAction] = [
             AddAction(one.name, one.size, {}, one.written_ms, True, one.statistics) for one in files
         ]
         table = self.table
-        table.create_write_transaction(added, "append", table.schema(), commit_properties=committed_as(batch))
+        table.create_write_transaction(
+            added,
+            "append",
+            table.schema(),
+            commit_properties=committed_as(batch),
+            post_commithook_properties=kept_up(table),
+        )
         self.refresh()  # it knows no more than before
+        if checkpoint(table):
+            self._open = None  # it goes by an earlier one
 
     def replace(self, rows: Rows, batch: BatchId) -> None:
         """Puts rows, and their columns, in the place of all others, in one commit."""
@@ -309,6 +328,7 @@ class DeltaTarget(LakeTarget):
                 schema_mode=changed,
                 writer_properties=files,
                 commit_properties=committed_as(batch),
+                post_commithook_properties=kept_up(self.table),
             )
 
     def merge(self, merge: Merge, batch: BatchId) -> None:

@@ -65,7 +65,7 @@ def _append_all(target: LakeTarget, rows: TableRows, columns: Columns, fitting: 
     for part in rows.parts:
         if isinstance(part.batches, FiledRows):
             part.batches.fetch()  # what writes the table is not to be asked for a file meanwhile
-    if rows.spilled:
+    if rows.spilled or target.puts_files:
         target.append_batches(schema, batches, batch)
     else:
         target.append(Table.from_batches(list(batches), schema=schema), batch)

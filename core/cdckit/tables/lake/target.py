@@ -205,6 +205,11 @@ class LakeTarget(Target):
         """Whether data files with some of its columns can be added as they are."""
         return False
 
+    @property
+    def puts_files(self) -> bool:
+        """Whether this process writes the data files of what is appended, so that it need not be in memory."""
+        return False
+
     def append_files(self, files: Sequence[DataFile], batch: BatchId) -> None:
         """Adds data files in one commit."""
         raise NotImplementedError(f"{type(self).__name__} has no data files of others")
