@@ -133,7 +133,8 @@ class Source(ABC):
         With `end` None: what comes next, alone; either the whole snapshot at one consistent point as one split (it
         ends; plan again from the offset that it reached) or the open-ended split of the log.
         With `end`: splits which may be read at the same time, up to `parallelism` of them where that makes sense;
-        each key's order is that of the records' positions. What is needed to plan beyond `end` later (the schema
+        each key's order is that of the records' positions. Where the second begins at the offset that the first ends
+        at, the first one's records come before all others. What is needed to plan beyond `end` later (the schema
         history) is durable when this returns.
         """
 

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import InputPartition
 
 from cdckit.api.source import Split
 from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.leading import leads
 from cdckit.engine.spark.worker import read_splits
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class SplitPartition(InputPartition):
     Attributes:
         splits: what is read, one after another; none where there is nothing.
         buckets: how many shares of the keys its packets are made for; 0: whoever reads it has all there is of each key.
+        leads: names the batch whose first split it is, where its messages may be written ahead of all others; else "".
         plan: tells the plan that it is of from others of the same batch.
         number: its own in the plan.
     """
@@ -30,6 +32,7 @@ class SplitPartition(InputPartition):
         super().__init__(splits)
         self.splits = splits
         self.buckets = buckets
+        self.leads = ""
         self.plan, self.number = "", 0
 
 
@@ -43,7 +46,10 @@ def partitions_of(splits: Sequence[Split], buckets: int = 0, *, in_order: bool =
     """
     if in_order and splits:
         return [SplitPartition(splits)]
-    return [SplitPartition([split], buckets if len(splits) > 1 else 0) for split in splits]
+    found = [SplitPartition([split], buckets if len(splits) > 1 else 0) for split in splits]
+    if buckets and leads(splits):
+        found[0].leads = uuid4().hex
+    return found
 
 
 def numbered(partitions: Sequence[SplitPartition]) -> str:
@@ -59,4 +65,5 @@ def read_partition(job: Job, partition: InputPartition) -> Iterator[pa.RecordBat
     assert isinstance(partition, SplitPartition)
     if not partition.splits:
         return iter(())
-    return read_splits(job, partition.splits, partition.buckets, (partition.plan, partition.number))
+    task = partition.plan, partition.number
+    return read_splits(job, partition.splits, partition.buckets, task, partition.leads)

@@ -45,9 +45,9 @@ class TaskDelivery(Delivery):
         if frame.rdd.getNumPartitions() > 1:
             # Splits are read at the same time, so a key's messages come from several tasks: all of a bucket meet in
             # one, and the packets sort by their first position. Ranges of the log do not overlap, so packets of a
-            # bucket do not either.
+            # bucket do not either. What the first one's reader has written is a packet without data.
             shared = by_bucket(frame, parallelism_of(self.session)).sortWithinPartitions("position")
-            counted = shared.select("data").mapInArrow(_share_writer(self.task_sink), "rows bigint")
+            counted = shared.select("rows", "data").mapInArrow(share_writer(self.task_sink), "rows bigint")
         return sum(row.rows for row in counted.collect())
 
 
@@ -72,14 +72,17 @@ def _numbers(tasks: int) -> Sequence[int]:
     return [found.index(task) for task in range(tasks)]
 
 
-def _share_writer(known: TaskSink) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def share_writer(known: TaskSink) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What writes one task's share: takes batches with the columns `rows` and `data`, and says how many rows."""
+
     def write_share(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = 0
         # Each task's share is safe before the task counts as done; Spark repeats the others without this one.
         with sealed_errors(), known.writing() as sink:
             for batch in batches:
-                for data in batch.column(0):
-                    rows += sink.write(messages_of(data.as_buffer()))
+                for written, data in zip(*batch.columns, strict=True):
+                    packet = data.as_buffer()
+                    rows += sink.write(messages_of(packet)) if packet.size else written.as_py()
         yield pa.RecordBatch.from_pydict({"rows": [rows]})
 
     return write_share
