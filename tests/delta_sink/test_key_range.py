@@ -43,8 +43,10 @@ KEYS: dict[str, tuple[Any, Any, Any]] = {
 ROUNDED: dict[str, Any] = {
     "decimal(20,0)": Decimal("9007199254740993"),
     "decimal(38,10)": Decimal("-1234567890123456789.0123456789"),
+    "timestamp": datetime(9999, 1, 1, 23, 59, 59, 914727, UTC),
+    "timestamp_ntz": datetime(4487, 12, 6, 7, 43, 17, 397727),
 }
-"""Values that delta-rs would not tell exactly: the log has no bounds of files with them."""
+"""Values that delta-rs would not tell exactly: the log has no bounds of files with them, or bounds that are cut."""
 
 
 @pytest.fixture

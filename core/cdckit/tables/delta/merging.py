@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from deltalake.table import TableMerger
 
-from cdckit.tables.delta.bounds import EXACT_DIGITS, told_exactly
+from cdckit.tables.delta.bounds import EXACT_DIGITS, told_exactly, within_cut
 from cdckit.tables.delta.commits import committed_as
 from cdckit.tables.delta.rounding import files_of
 from cdckit.tables.delta.sql import any_of, kept_values, literal, put_values, quoted
@@ -73,6 +73,8 @@ def _with(rows: pa.Table, operation: str) -> pa.Table:
 
 def _bounded(keys: pa.ChunkedArray) -> bool:
     """Whether the files that have some keys are known by their bounds."""
+    if pa.types.is_timestamp(keys.type):
+        return within_cut(pc.unique(keys.cast(pa.int64())).drop_null().to_pylist())
     if not pa.types.is_decimal(keys.type) or keys.type.precision <= EXACT_DIGITS:
         return True
     ends = pc.min_max(keys).as_py().values()

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from cdckit.tables.delta.bounds import CUT_MICROS, told_exactly
+from cdckit.tables.delta.bounds import CUT_MICROS, told_exactly, within_cut
 
 Scope = Iterable[tuple[str, Any]]
 
@@ -68,8 +68,10 @@ def _moments(column: str, values: Sequence[datetime]) -> str:
     """The range of moments: a list would not meet bounds that were cut."""
     zone = "None" if values[0].tzinfo is None else 'Some("UTC")'
     epoch = _EPOCH.replace(tzinfo=None if values[0].tzinfo is None else UTC)
-    micros = [(value - epoch) // timedelta(microseconds=1) for value in (min(values), max(values))]
-    ends = (f"arrow_cast({end}, 'Timestamp(Microsecond, {zone})')" for end in _widened(*micros))
+    micros = [(value - epoch) // timedelta(microseconds=1) for value in values]
+    if not within_cut(micros):
+        return "true"
+    ends = (f"arrow_cast({end}, 'Timestamp(Microsecond, {zone})')" for end in _widened(min(micros), max(micros)))
     return f"{column} between {' and '.join(ends)}"
 
 
