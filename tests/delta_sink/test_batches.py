@@ -87,6 +87,18 @@ def test_what_has_come_again_is_behind_whatever_its_positions_are(tmp_path: Path
         assert (again.begun, TableBatches(state, {"at": 1}).begun) == ([], [])
 
 
+def test_what_has_come_and_comes_again_is_known_by_its_positions(tmp_path: Path) -> None:
+    """As where a sink was away behind a failover, and the log is read anew where it was read at first."""
+    with closing(SqliteStateStore(tmp_path)) as state:
+        TableBatches(state, None).begin({"": "1c"}, {"at": 3})
+        again = TableBatches(state, None)
+        again.came()
+        again.comes_again()
+        again.saving({"at": 1}, {"": "1a"})
+        again.saved({"at": 1}, {"": "1a"})
+        assert again.begun == TableBatches(state, {"at": 1}).begun == [BegunBatch(1, {"": "1c"}, {"at": 3})]
+
+
 def test_batches_are_known_until_the_offset_behind_them_is_saved(tmp_path: Path) -> None:
     with closing(SqliteStateStore(tmp_path)) as state:
         first = TableBatches(state, {"at": 1})

@@ -264,6 +264,7 @@ class TableProgress:
         self._behind = self._awaits = False
         self._reached = {}
         self._clear()
+        self.batches.comes_again()
         self._sink.begin(self.batches.generation, self.batches.begun)
         if self._ledger is not None:
             self._ledger.load(self._saved)

@@ -127,6 +127,10 @@ class TableBatches:
         """All that was begun has come before the offset that is saved next, whatever positions say."""
         self._came = self._note.number
 
+    def comes_again(self) -> None:
+        """What lies behind the saved offset is read anew, at whichever server: positions count until all has come."""
+        self._came = 0
+
     def _beyond(self, reached: Mapping[str, str]) -> list[BegunBatch]:
         return [one for one in self._note.begun if one.number > self._came and _reaches_beyond(one, reached)]
 
