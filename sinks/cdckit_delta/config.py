@@ -31,7 +31,7 @@ class DeltaConfig(LakeOptions):
 
     partition_by: NameList = ""
     """The columns that new tables are partitioned by, as a list or with commas. A table is not partitioned by those
-    that it lacks.
+    that it lacks, nor by bytes, decimals with digits behind the point and columns of several values.
     """
     table: dict[str, str] = Field(default_factory=dict)
     """Properties of new tables, by Delta's names: `table.delta.deletedFileRetentionDuration: interval 3 days`,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from deltalake import DeltaTable
 
 from cdckit.tables.delta.placing import Placing
 from cdckit.tables.delta.target import DeltaTarget
+from cdckit.tables.lake.target import Merge
+from cdckit.tables.layout import OP
 from cdckit.tables.target import BatchId
 from delta_sink.shop import Shop
 from delta_sink.versions import deliver
@@ -42,6 +45,28 @@ def test_a_partitioned_table_follows_its_source(shop: Shop, mode: str) -> None:
     )
     ended = shop.pipeline().run("--once")
     assert (ended.code, "partitioned by column 'city'" in ended.errors) == (4, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "partitioned"),
+    [
+        ("decimal(9,2)", Decimal("-1.50"), False),
+        ("binary", b"a\x00", False),
+        ("array<int>", [1], False),
+        ("decimal(20,0)", Decimal(-5), True),
+        ("string", "a/b=%", True),
+    ],
+)
+def test_values_are_read_as_they_were_written(tmp_path: Path, kind: str, value: Any, partitioned: bool) -> None:
+    """A table is not partitioned by columns of which delta-rs would lose values."""
+    target = DeltaTarget(str(tmp_path), {}, "t", Placing(partition_by=("p",)))
+    target.create({"id": "int", "p": kind}, {})
+    put = pa.table([[1], [value]], schema=target.schema()).append_column(OP, pa.array(["u"]))
+    for number in range(2):
+        target.merge(Merge(put, ("id",), (), ()), BatchId("p/g", number))
+        target.refresh()
+    assert [row for batch in target.scan(["id", "p"]) for row in batch.to_pylist()] == [{"id": 1, "p": value}]
+    assert target.table.metadata().partition_columns == (["p"] if partitioned else [])
 
 
 def test_rows_near_each_other_come_into_the_same_files(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,9 +12,13 @@ from deltalake import DeltaTable
 from cdckit.errors import SinkError
 from cdckit.tables.delta.files import INDEXED
 from cdckit.tables.delta.rounding import compacted_files_of
+from cdckit.tables.target import Columns
 
 log = logging.getLogger("cdckit.tables")
 
+_UNFIT = re.compile(r"binary|decimal\(\d+,[1-9]\d*\)|(?:array|map|struct)<.*", re.DOTALL)
+"""Types that partitions cannot have, and those of which delta-rs writes the values otherwise than it reads them: of
+-1.50 it makes `-1.-50`."""
 _FEW_FILES = 8
 """So many files more than it had when it was clustered last has a table that is clustered again."""
 
@@ -38,12 +43,15 @@ class Placing:
         told = self.properties.get("delta.dataSkippingNumIndexedCols", "")
         return int(told) if told.lstrip("-").isdigit() else INDEXED
 
-    def partitions(self, table: object, columns: Iterable[str]) -> list[str]:
+    def partitions(self, table: object, columns: Columns) -> list[str]:
         """The columns of a new table that it is partitioned by."""
-        present = set(columns)
-        if lacking := [name for name in self.partition_by if name not in present]:
+        if lacking := [name for name in self.partition_by if name not in columns]:
             log.info("table %s: is not partitioned by %s, which it lacks", table, ", ".join(lacking))
-        return [name for name in self.partition_by if name in present]
+        present = [name for name in self.partition_by if name in columns]
+        if unfit := [name for name in present if _UNFIT.fullmatch(columns[name])]:
+            told = ", ".join(f"{name} {columns[name]}" for name in unfit)
+            log.warning("table %s: is not partitioned by %s, of which delta-rs loses values in partitions", table, told)
+        return [name for name in present if name not in unfit]
 
 
 def check_partitions(table: DeltaTable, path: str, columns: Iterable[str]) -> None:
