@@ -79,6 +79,16 @@ def test_answers_to_statements_that_are_sent_together(connection: Connection[Any
         assert cursor.fetchall() == ((2,),)
 
 
+def test_errors_that_servers_number_behind_those_of_clients(connection: Connection[Any]) -> None:
+    """They are a server's word as any: 3185 stands for a table whose key is not in the keyring."""
+    refused, then = driver.ask_together(
+        connection, ["SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 3185, MESSAGE_TEXT = 'no master key'", "SELECT 1"]
+    )
+    assert isinstance(refused, pymysql.MySQLError)
+    assert (refused.args, then) == ((3185, "no master key"), ((1,),))
+    connection.ping(reconnect=False)
+
+
 def test_a_connection_that_ends_among_statements_sent_together(connection: Connection[Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT CONNECTION_ID()")

@@ -98,7 +98,7 @@ def _next_answer(connection: Connection[Any]) -> Answer:
         connection._read_query_result()  # type: ignore[attr-defined]
     except pymysql.MySQLError as error:
         number = error.args[0] if error.args else None
-        if connection.open and isinstance(number, int) and number < CR.CR_ERROR_FIRST:
+        if connection.open and isinstance(number, int) and not CR.CR_ERROR_FIRST <= number <= CR.CR_ERROR_LAST:
             return error  # the server's own word; the next answer follows
         connection._force_close()  # type: ignore[attr-defined] # nobody knows where the next answer begins
         raise
