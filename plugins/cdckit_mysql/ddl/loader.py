@@ -295,7 +295,8 @@ def _telling_session(connection: Connection[Any]) -> Iterator[None]:
         yield
     finally:
         connection.use_unicode = use_unicode
-        _set(connection, {_text(name): _text(value) for name, value in before})
+        if connection.open:  # else why it is lost is to be told
+            _set(connection, {_text(name): _text(value) for name, value in before})
 
 
 def _set(connection: Connection[Any], variables: dict[str, str | int]) -> None:

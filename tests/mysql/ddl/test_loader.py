@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pymysql.cursors import DictCursor
+from pymysql.err import OperationalError
 
 from cdckit_mysql.ddl import DdlReader, Flavor, create_statement, load_charsets, load_each, load_table, load_tables
 from cdckit_mysql.table import Database, TableId
@@ -82,6 +83,24 @@ def test_the_session_is_left_as_it_was(db_server: SQLServer, database: str) -> N
         cursor.execute("SELECT 'text' AS t")
         assert cursor.fetchone() == {"t": "text"}
     assert tables[database, "t"].columns[0].name == 'a "quoted" one'
+
+
+def test_a_connection_that_is_lost_is_told_as_such(db_server: SQLServer, database: str) -> None:
+    """And not as one that was closed, which the settings of its session cannot be given back to."""
+    db_server.execute(f"CREATE TABLE {database}.t (id INT)")
+
+    def lost(base: str, _: str) -> bool:
+        if base == database:
+            db_server.execute(f"KILL {number}")
+        return base == database
+
+    connection = db_server.connect()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CONNECTION_ID()")
+        [(number,)] = cursor.fetchall()
+    with pytest.raises(OperationalError, match=r"Lost connection|gone away"):
+        load_tables(connection, lost, flavor_of(db_server))
+    assert not connection.open
 
 
 def test_a_hidden_key_is_seen(mysql_server: MySQLServer, unique_name: str) -> None:
