@@ -166,6 +166,32 @@ def test_what_was_begun_is_known_at_the_replica(pair: Pair, tmp_path: Path) -> N
         assert ended == [*([False] * (len(ended) - 1)), True]
 
 
+def test_a_replica_without_what_it_leaves_out_is_read(pair: Pair, tmp_path: Path) -> None:
+    """A batch that was begun may end with a transaction of a database that the replica does not have."""
+    primary, replica = pair
+    primary.run_sql("CREATE DATABASE other; CREATE TABLE other.t (id INT PRIMARY KEY);")
+    wait_until(lambda: has(replica, executed(primary)), "the end of the replica's lag")
+    updates = {"log_replica_updates": True} if isinstance(replica, MySQLServer) else {"log_slave_updates": True}
+    replica.restart(server_id=4242, log_bin="other", replicate_ignore_db="other", **updates)
+    with Capture(config_for(primary, database_include_list="d"), tmp_path).closing() as reading:
+        reading.once()
+        saved = reading.offset()
+        primary.run_sql("INSERT INTO d.t VALUES (2); INSERT INTO other.t VALUES (1);")
+        found = reading.once()
+        end = reading.offset()
+        reading.keep(saved)
+    primary.run_sql("INSERT INTO d.t VALUES (3);")
+    _wait_for(replica, 3)
+    assert replica.execute("SELECT * FROM other.t") == ()
+    with Capture(config_for(replica, database_include_list="d"), tmp_path).closing() as reading:
+        reading.source.begun({1: end})
+        again = _batches(reading, ("c", "t", None, (3,)))
+    assert changes(_records(again)) == [*changes(found), ("c", "t", None, (3,))]
+    held = {place for batch in again if batch.begun for place in batch.begun.held}
+    assert held == {_records(again)[0].position}
+    assert [batch.begun.ended for batch in again if batch.begun][-1]
+
+
 @pytest.mark.parametrize("way", ["saved", "begun"])
 def test_a_transaction_that_died_in_part_is_told(pair: Pair, tmp_path: Path, way: str) -> None:
     """What was told of it cannot be taken back: the replica that lacks it is not read, though the offset has it not."""
