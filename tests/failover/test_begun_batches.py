@@ -5,8 +5,6 @@ What tables have they know by positions, and these are a server's own; what a ba
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from delta_sink.dying import SAVES, WRITES, die
 from delta_sink.shop import Shop
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
@@ -31,27 +30,8 @@ UPDATE a SET v = 'long' WHERE id > 120; DELETE FROM a WHERE id = 110; INSERT INT
 ALTER TABLE a ADD w INT; INSERT INTO a VALUES (200, 'added', 1); UPDATE b SET v = 'last' WHERE id = 2;
 DELETE FROM b WHERE id = 3;
 """
-_WRITES = "from cdckit.tables.lake.table import LakeTable as owner; name = 'write'"
-_SAVES = "from cdckit.engine.state.sqlite import SqliteStateStore as owner; name = 'save_offset'"
-DEATHS = {"behind a table": (_WRITES, 0), "behind a later one": (_WRITES, 2), "behind all tables": (_SAVES, 0)}
+DEATHS = {"behind a table": (WRITES, 0), "behind a later one": (WRITES, 2), "behind all tables": (SAVES, 0)}
 """Where the process ends: behind a table's commit, or before the offset is saved; and behind how many such places."""
-_DYING = """
-import os, sys
-{where}
-done, left = getattr(owner, name), int(sys.argv.pop(1))
-def dying(*arguments, **others):
-    global left
-    if name == "write":
-        done(*arguments, **others)
-    left -= 1
-    if left < 0:
-        os._exit(9)
-    if name != "write":
-        done(*arguments, **others)
-setattr(owner, name, dying)
-from cdckit.cli.main import main
-main()
-"""
 _PIECES = 7
 """So many records a batch has at the most, so that transactions are told of in parts."""
 
@@ -65,11 +45,7 @@ def three(request: pytest.FixtureRequest) -> Iterator[Topology]:
 
 def _die(shop: Shop, where: str) -> None:
     """Delivers until the process ends at some place."""
-    pipeline = shop.pipeline({"tables.parallel": 1}, max_batch_size=_PIECES)
-    place, others = DEATHS[where]
-    command = [sys.executable, "-c", _DYING.format(where=place), str(others), "run", str(pipeline.written()), "--once"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert ended.returncode == 9, ended.stderr
+    die(shop.pipeline({"tables.parallel": 1}, max_batch_size=_PIECES), *DEATHS[where])
 
 
 def _deliver(shop: Shop) -> None:

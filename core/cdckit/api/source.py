@@ -334,6 +334,15 @@ class Source(ABC):
         """
         return False
 
+    def with_chunks(self, offset: Offset, later: Offset) -> Offset:
+        """An offset behind the parts, too, of what is read again that a later one is behind; itself if there are none.
+
+        For a runner whose sink has the rows of these parts, and that reads what else lies between once more. Where
+        something is read again from its first part on, an offset is to be saved before that is given out
+        (`Batch.save`), so that between two saved offsets lie parts of one table alone. Asks nobody; none by default.
+        """
+        return offset
+
     def passed(self, offset: Offset, point: Offset) -> bool:
         """Whether all that lies before `point`, an end of the log, lies before `offset` too.
 

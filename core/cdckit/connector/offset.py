@@ -25,6 +25,16 @@ def chunk_follows(offset: Offset) -> bool:
     return isinstance(left, Mapping) and bool(left.get("wanted")) and not left.get("paused")
 
 
+def with_chunks(offset: Offset, later: Offset) -> Offset:
+    """An offset behind the chunks, too, that a later one is behind of the same snapshot; itself if there are none."""
+    left, then = offset.get(_INCREMENTAL), later.get(_INCREMENTAL)
+    if not left or left == then:
+        return offset
+    state = IncrementalState.from_json(left).with_chunks_of(IncrementalState.from_json(then))
+    others = {name: value for name, value in offset.items() if name != _INCREMENTAL}
+    return others if (kept := state.to_json()) is None else {**others, _INCREMENTAL: kept}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorOffset(ABC):
     """How far a database has been read; a source adds where in its log.

@@ -17,7 +17,7 @@ from cdckit.api.state_store import StateStore
 from cdckit.connector.incremental.state import IncrementalState
 from cdckit.connector.notifications.listener import SnapshotListener
 from cdckit.connector.notifications.notifications import Notifications
-from cdckit.connector.offset import ConnectorOffset, chunk_follows
+from cdckit.connector.offset import ConnectorOffset, chunk_follows, with_chunks
 from cdckit.connector.options.connector import ConnectorOptions
 from cdckit.connector.resnapshot import Resnapshot
 from cdckit.connector.rows_again import RowsAgain, without_unfinished
@@ -226,6 +226,10 @@ class ConnectorSource(Source, Generic[Config, At]):
     def chunk_follows(self, offset: Offset) -> bool:
         """Where a signal's incremental snapshot goes on."""
         return chunk_follows(offset)
+
+    def with_chunks(self, offset: Offset, later: Offset) -> Offset:
+        """By how far the signals' incremental snapshot is at either."""
+        return with_chunks(offset, later)
 
     def _due(self, at: At) -> Resnapshot | None:
         """The tables that are to be read again beyond `at`."""

@@ -27,11 +27,13 @@ class BegunBatch:
         reached: by lane ("" where there is one alone) the position of its last record, so that a table which has the
             batch has all records up to there; None: it holds all that is told before the next saved offset.
         end: the offset that it ends at; None where it ends between two.
+        chunk_topics: the topics of the rows that an incremental snapshot has read since the saved offset, up to there.
     """
 
     number: int
     reached: Mapping[str, str] | None
     end: Offset | None = None
+    chunk_topics: tuple[str, ...] = ()
 
 
 class DirectTableSink(TableSink):
@@ -67,6 +69,14 @@ class DirectTableSink(TableSink):
             generation: tells numbers of batches from those of before, as `TableContext.generation`.
             begun: the batches behind that offset whose writing has begun, by this process or one before it.
         """
+
+    def last_begun(self, topic: str) -> int | None:
+        """The number of the last batch of `begin` that a topic's table has; None: it has none, or that is not known.
+
+        Raises:
+            SinkError: the table cannot be looked at.
+        """
+        return None
 
     def held(self, places: Mapping[str, Collection[int]]) -> None:
         """Says before `write` which of the batches of `begin` hold what comes.

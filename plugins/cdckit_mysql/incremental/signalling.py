@@ -223,18 +223,15 @@ class Signalling:
             return
         if self._snapshot.state.blocking and self._between_transactions:
             yield from self._blocking()
-        before = self._snapshot.state
-        self._advance()
+        yield from self._advance()
         while self._passed():
             yield self._between_events(self._snapshot.closed())
-            self._advance()
-        if self._snapshot.state != before and not self._snapshot.waits:
-            yield self._standing()
+            yield from self._advance()
 
-    def _advance(self) -> None:
+    def _advance(self) -> Iterator[Batch]:
         """The next chunk; one without watermarks in the log is not read while a transaction is told of in part."""
-        if self._gtid_marks is None or self._between_transactions:
-            self._snapshot.advance()
+        if (self._gtid_marks is None or self._between_transactions) and self._snapshot.advance():
+            yield self._standing()
 
     @property
     def _between_transactions(self) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from cdckit import BegunPlaces, Record, TableMark
+from cdckit import Batch, BegunPlaces, Record, TableMark
 from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
 from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.streaming.begun_batches import BegunBatch, Ends, begun_elsewhere
@@ -40,6 +40,10 @@ class RepeatingProcessor(LogProcessor):
         if not self.awaits:
             self._batches.clear()
         return BegunPlaces(held, ended=not self.awaits)
+
+    def between(self) -> Iterator[Batch]:
+        """What signals ask for, once all has come: rows that are read before it are in no saved offset for long."""
+        return iter(()) if self.awaits else super().between()
 
     def _enter(self, event: LogEvent, thread: int | None, *, alone: bool = False) -> int:
         for batch in self._batches.values():

@@ -84,7 +84,5 @@ class SignalledSnapshots(Generic[Row]):
             for records in blocking(wanted):
                 yield Batch([*records, *self._notifications.take()], None)
             self.snapshot.unblocked()
-        before = self.snapshot.state
-        self.snapshot.advance()
-        if self.snapshot.state != before and not self.snapshot.waits:
+        if self.snapshot.advance():
             yield standing()

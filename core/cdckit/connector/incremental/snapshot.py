@@ -161,13 +161,22 @@ class IncrementalSnapshot(Generic[Row]):
 
     # -- chunks
 
-    def advance(self) -> None:
+    def advance(self) -> bool:
         """Reads the next chunk, if one is due, between its watermarks.
+
+        Returns:
+            Whether the offset that knows of it is to be saved before more is given out: where no mark is waited for,
+            and before the first chunk of a table or collection (`Source.with_chunks`).
 
         Raises:
             RetriableSourceError: the source is away.
             SourceError: it refuses.
         """
+        before = self.state
+        self._advance()
+        return self.state != before and (self.state.after is None or not self.waits)
+
+    def _advance(self) -> None:
         state, watermarks = self.state, self._watermarks
         if watermarks is None or self._window is not None or not state.wanted or state.paused:
             return

@@ -69,6 +69,20 @@ class IncrementalState:
         """The first one is done."""
         return replace(self, wanted=self.wanted[1:]).from_the_beginning()
 
+    def with_chunks_of(self, later: Self) -> Self:
+        """Behind the chunks of the first one that a later state is behind, which is done with if that has it no more.
+
+        Nothing else of that state counts: what signals have asked for in between, they ask for again.
+        """
+        total = max(self.total, later.total)
+        if not self.wanted:
+            return self
+        if self.wanted[0] not in later.wanted:
+            return replace(self.without_first(), total=total)
+        if self.wanted[0] != later.wanted[0] or later.after is None:
+            return self  # it was begun anew, before which nothing was read that a saved offset does not know of
+        return replace(self, after=later.after, last=later.last, columns=later.columns, rows=later.rows, total=total)
+
     def from_the_beginning(self) -> Self:
         """The first one is not begun."""
         return replace(self, after=None, last=None, columns=(), rows=0)

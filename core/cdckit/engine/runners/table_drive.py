@@ -94,6 +94,7 @@ class TableDrive:
 
     def _next(self, *, once: bool) -> Work:
         progress, source = self._progress, self._source
+        progress.pass_chunks()
         source.begun(progress.begun)
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         end = progress.batches.planned_end

@@ -17,6 +17,7 @@ from cdckit.engine.metrics.figures import Figures
 from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.isolation import Isolation
+from cdckit.engine.runners.read_chunks import ReadChunks
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.errors import RowsRefusedError
 from cdckit.tables.direct import DirectTableSink
@@ -95,6 +96,7 @@ class TableProgress:
         self._ledger = ledger
         self._marked = False
         """Whether the sink has marks that are not committed."""
+        self._chunks = ReadChunks(source, sink, batches)
         self._reached: dict[str, str] = {}
         self._log_time_ms: int | None = None
         self._behind = False
@@ -112,6 +114,7 @@ class TableProgress:
             SinkError: the sink does not take it.
         """
         records, marks = self._made(batch)
+        self._chunks.took(self.offset, batch, records)
         if self._is_begun(batch):
             self._put_together(records, marks, batch)
         else:
@@ -200,6 +203,15 @@ class TableProgress:
         """Looks, once a minute, how long the log behind the saved offset is kept."""
         self._ahead.look(self._saved, heard=not waiting)
 
+    def pass_chunks(self) -> None:
+        """Goes on behind the chunks, too, that tables have of an incremental snapshot, where nothing has come yet.
+
+        Raises:
+            SinkError: a table cannot be looked at.
+        """
+        if self.offset == self._saved:
+            self.offset = self._chunks.behind(self._saved)
+
     def plan(self, end: Offset) -> None:
         """Keeps that all up to `end` is one batch. What came before is saved first: a plan goes on from a saved offset.
 
@@ -263,6 +275,7 @@ class TableProgress:
         self.offset = self._saved
         self._behind = self._awaits = False
         self._reached = {}
+        self._chunks.forget()
         self._clear()
         self.batches.comes_again()
         self._sink.begin(self.batches.generation, self.batches.begun)
@@ -283,8 +296,11 @@ class TableProgress:
         return time.monotonic() - self._committed >= pause
 
     def _commit(self, end: Offset | None = None) -> None:
-        if self._sink.waiting:
-            self._write(self.batches.begin(self._reached, end), end)
+        if not self._sink.waiting:
+            return
+        if topics := self._chunks.topics:
+            self._settle()  # of a chunk that a table has, nothing comes again that could be kept
+        self._write(self.batches.begin(self._reached, end, topics), end)
 
     def _write(self, number: int, end: Offset | None) -> None:
         begun = time.monotonic()
@@ -326,6 +342,7 @@ class TableProgress:
         if not self.batches.begun:
             self._sink.saved()
         self._reached = {}
+        self._chunks.forget()
         self._source.committed(self.offset)
         self._notices.batch_committed(
             records=self._rows,

@@ -8,8 +8,8 @@ it has.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cdckit.api.record import Offset
@@ -55,6 +55,8 @@ class TableBatches:
         self._note = _read(state.get(KEPT_AS)) or _fresh()
         if saved not in self._note.starts:
             self._note.begun, self._note.end = [], None
+        elif saved != self._note.starts[0]:
+            self._forget_chunks()
         self._note.starts = [saved]
 
     @property
@@ -92,15 +94,19 @@ class TableBatches:
         self._note.end = end
         self._keep()
 
-    def begin(self, reached: Mapping[str, str] | None, end: Offset | None = None) -> int:
+    def begin(
+        self, reached: Mapping[str, str] | None, end: Offset | None = None, chunk_topics: Collection[str] = ()
+    ) -> int:
         """Keeps that a batch is written now, and gives its number.
 
         Args:
             reached: by lane the position of its last record; None for one that was planned.
             end: the offset that it ends at; None where it ends between two, or was planned.
+            chunk_topics: see `BegunBatch`.
         """
         self._note.number += 1
-        self._note.begun.append(BegunBatch(self._note.number, None if reached is None else dict(reached), end))
+        upto = None if reached is None else dict(reached)
+        self._note.begun.append(BegunBatch(self._note.number, upto, end, tuple(sorted(chunk_topics))))
         self._keep()
         return self._note.number
 
@@ -119,9 +125,14 @@ class TableBatches:
         """The offset is saved. Batches that reach beyond it, of a process that was killed, some tables have still."""
         planned = self._note.end is not None
         self._note.begun = [] if planned else self._beyond(reached)
+        self._forget_chunks()
         self._note.starts, self._note.end = [offset], None
         if planned:
             self._keep()
+
+    def _forget_chunks(self) -> None:
+        """The saved offset is behind all chunks that tables have."""
+        self._note.begun = [replace(one, chunk_topics=()) for one in self._note.begun]
 
     def came(self) -> None:
         """All that was begun has come before the offset that is saved next, whatever positions say."""
@@ -153,7 +164,7 @@ class TableBatches:
                 "generation": note.generation,
                 "number": note.number,
                 "starts": note.starts,
-                "begun": [(one.number, one.reached, one.end) for one in note.begun],
+                "begun": [_kept(one) for one in note.begun],
                 "end": note.end,
             },
         )
@@ -182,11 +193,16 @@ def _number(value: Any) -> int:
     return value
 
 
-def _begun(number: Any, reached: Any, end: Any = None) -> BegunBatch:
-    """As it is kept; older versions kept no end."""
+def _kept(one: BegunBatch) -> tuple[Any, ...]:
+    kept = one.number, one.reached, one.end
+    return (*kept, one.chunk_topics) if one.chunk_topics else kept
+
+
+def _begun(number: Any, reached: Any, end: Any = None, chunk_topics: Sequence[Any] = ()) -> BegunBatch:
+    """As it is kept; older versions kept no end, and no topics."""
     if not isinstance(end, dict | None):
         raise TypeError(f"{end} is no offset")
-    return BegunBatch(_number(number), _reached(reached), end)
+    return BegunBatch(_number(number), _reached(reached), end, tuple(map(str, chunk_topics)))
 
 
 def _reaches_beyond(batch: BegunBatch, reached: Mapping[str, str]) -> bool:

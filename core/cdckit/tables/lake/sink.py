@@ -119,6 +119,10 @@ class LakeSink(DirectTableSink):
 
     # -- what waits
 
+    def last_begun(self, topic: str) -> int | None:
+        """By the number that the table has."""
+        return self._written.last(topic)
+
     def held(self, places: Mapping[str, Collection[int]]) -> None:
         """A table has what the last batch holds that it has."""
         self._written.held = places

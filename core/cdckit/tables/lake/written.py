@@ -31,9 +31,7 @@ class Written:
 
     def lacks(self, topic: str, position: str) -> bool:
         """Whether the topic's table does not have what is at a position."""
-        if topic not in self._tables:
-            self._tables[topic] = self._of(topic)
-        number = self._tables[topic]
+        number = self.last(topic)
         if number is None:
             return True
         reached = self._reached[number]
@@ -43,10 +41,12 @@ class Written:
             return number not in self.held.get(position, ())
         return position > reached.get(lane_of(position), "")
 
-    def _of(self, topic: str) -> int | None:
-        """The last one of these batches that a table has; None: it has none of them."""
-        number = self._last(topic)
-        return number if number in self._reached else None
+    def last(self, topic: str) -> int | None:
+        """The last one of these batches that a topic's table has; None: it has none of them."""
+        if topic not in self._tables:
+            number = self._last(topic)
+            self._tables[topic] = number if number in self._reached else None
+        return self._tables[topic]
 
     def records(self, records: Sequence[Record]) -> list[Record]:
         """The records that tables lack."""

@@ -1,0 +1,77 @@
+"""A pipeline is killed between a table's commit and the save of its offset: rows that a signal has read come once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from delta_sink.dying import SAVES, WRITES, die
+from delta_sink.shop import Shop
+from testkit.running import Pipeline, create_reader
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
+
+TABLES = ("a", "b")
+ROWS = 60
+CHUNK = 5
+_AT_ONCE = "import cdckit.engine.runners.table_progress as progress; progress._BETWEEN = 0; "
+"""Has each batch committed by itself, so that there are many places to die at."""
+DEATHS = [
+    (SAVES, 1, ""),
+    (_AT_ONCE + WRITES, 5, "a"),
+    (_AT_ONCE + SAVES, 5, ""),
+    (_AT_ONCE + WRITES, 5, "b"),
+]
+
+
+def _made(shop: Shop) -> None:
+    create_reader(shop.server, *CAPTURE_PRIVILEGES, *SIGNAL_PRIVILEGES)
+    shop.run("CREATE TABLE signals (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048));")
+    for table in TABLES:
+        rows = ", ".join(f"({number}, 'first')" for number in range(0, 2 * ROWS, 2))
+        shop.run(f"CREATE TABLE {table} (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO {table} VALUES {rows};")
+
+
+def _pipeline(shop: Shop, **options: object) -> Pipeline:
+    return shop.pipeline(
+        {"tables.parallel": 1},
+        snapshot_mode="no_data",
+        signal_data_collection=f"{shop.name}.signals",
+        incremental_snapshot_chunk_size=CHUNK,
+        **options,
+    )
+
+
+def _signal(shop: Shop) -> None:
+    data = json.dumps({"data-collections": [f"{shop.name}.{table}" for table in TABLES]})
+    shop.server.execute(f"INSERT INTO {shop.name}.signals VALUES ('1', 'execute-snapshot', %s)", (data,))
+
+
+def _change(shop: Shop, number: int) -> None:
+    """Rows change everywhere, some come and some go."""
+    for table in TABLES:
+        shop.run(
+            f"UPDATE {table} SET v = 'v{number}' WHERE id % 7 = {number % 7};"
+            f"DELETE FROM {table} WHERE id = {number * 16};"
+            f"INSERT INTO {table} VALUES ({number * 6 + 1}, 'new');"
+        )
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_rows_that_were_read_come_once(shop: Shop, read_only: bool) -> None:
+    shop = replace(shop, mode="changelog")
+    _made(shop)
+    pipeline = _pipeline(shop, read_only=read_only)
+    assert pipeline.run("--once").code == 0
+    _signal(shop)
+    for number, (where, others, topic) in enumerate(DEATHS):
+        _change(shop, number)
+        die(pipeline, where, others, topic)
+    assert pipeline.run("--once").code == 0
+    for table in TABLES:
+        read = Counter(row["id"] for row in shop.lake.found(table) if row["__op"] == "r")
+        assert len(read) > ROWS / 2
+        assert not {key: times for key, times in read.items() if times > 1}, table
+    shop.assert_equal(TABLES)
