@@ -76,6 +76,18 @@ def test_the_state_keeps_where_batches_end(tmp_path: Path) -> None:
         assert TableBatches(state, {"at": 1}).begun == [BegunBatch(1, {"": "b"}), BegunBatch(2, None)]
 
 
+def test_the_state_keeps_where_rows_of_chunks_went_until_an_offset_is_saved_behind_them(tmp_path: Path) -> None:
+    with closing(SqliteStateStore(tmp_path)) as state:
+        batches = TableBatches(state, {"at": 1})
+        batches.begin({"": "c"}, {"at": 3}, {"u", "t"})
+        assert TableBatches(state, {"at": 1}).begun == [BegunBatch(1, {"": "c"}, {"at": 3}, ("t", "u"))]
+        batches.saving({"at": 2}, {"": "b"})
+        without = [BegunBatch(1, {"": "c"}, {"at": 3})]
+        assert TableBatches(state, {"at": 2}).begun == without
+        batches.saved({"at": 2}, {"": "b"})
+        assert batches.begun == without
+
+
 def test_what_has_come_again_is_behind_whatever_its_positions_are(tmp_path: Path) -> None:
     with closing(SqliteStateStore(tmp_path)) as state:
         TableBatches(state, None).begin({"": "9z"}, {"at": "elsewhere"})

@@ -59,9 +59,16 @@ def _change(shop: Shop, number: int) -> None:
         )
 
 
-@pytest.mark.parametrize("read_only", [False, True])
-def test_rows_that_were_read_come_once(shop: Shop, read_only: bool) -> None:
-    shop = replace(shop, mode="changelog")
+@pytest.mark.parametrize(
+    ("format", "read_only"),
+    [
+        ("delta", False),
+        pytest.param("delta", True, marks=pytest.mark.nightly),
+        pytest.param("iceberg", False, marks=pytest.mark.nightly),
+    ],
+)
+def test_rows_that_were_read_come_once(shop: Shop, format: str, read_only: bool) -> None:
+    shop = replace(shop, mode="changelog", format=format)
     _made(shop)
     pipeline = _pipeline(shop, read_only=read_only)
     assert pipeline.run("--once").code == 0

@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from delta_sink.dying import SAVES, WRITES, die
 from delta_sink.shop import Shop
+from testkit.running import Ended, Pipeline
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
 from testkit.topology import Topology, topology
@@ -43,14 +45,20 @@ def three(request: pytest.FixtureRequest) -> Iterator[Topology]:
         yield made
 
 
+def _pipeline(shop: Shop, **others: object) -> Pipeline:
+    pipeline = shop.pipeline({"tables.parallel": 1}, max_batch_size=_PIECES)
+    return replace(pipeline, others={**pipeline.others, **others})
+
+
 def _die(shop: Shop, where: str) -> None:
     """Delivers until the process ends at some place."""
-    die(shop.pipeline({"tables.parallel": 1}, max_batch_size=_PIECES), *DEATHS[where])
+    die(_pipeline(shop), *DEATHS[where])
 
 
-def _deliver(shop: Shop) -> None:
-    ended = shop.pipeline(max_batch_size=_PIECES).run("--once")
+def _deliver(shop: Shop, **others: object) -> Ended:
+    ended = _pipeline(shop, **others).run("--once")
     assert ended.code == 0, ended.stderr
+    return ended
 
 
 def _repeated(shop: Shop) -> dict[object, int]:
@@ -85,4 +93,22 @@ def test_what_tables_have_does_not_come_twice(
     first.assert_equal(["a", "b"])
     first.run("UPDATE a SET v = 'end' WHERE id = 2; UPDATE b SET v = 'end' WHERE id = 2;")
     _deliver(first)
+    first.assert_equal(["a", "b"])
+
+
+def test_what_tables_have_does_not_come_twice_where_another_one_refuses_rows(
+    three: Topology, unique_name: str, tmp_path: Path
+) -> None:
+    """They are named, and not found by halves, of which tables would not know at another server what they have."""
+    first = Shop(three.primary, unique_name, tmp_path, mode="changelog")
+    first.make(TABLES)
+    _deliver(first)
+    DeltaTable(str(first.table("b"))).alter.add_constraint({"one": "v <> 'second'"})
+    first.run(CHANGES)
+    three.wait_for_replicas()
+    _die(first, "behind a table")
+    ended = _deliver(replace(first, server=three.replicas[0]), **{"errors.tolerance": "quarantine"})
+    assert "kept in quarantine" in ended.stderr and "found by halves" not in ended.stderr, ended.stderr
+    assert not _repeated(first)
+    assert "second" not in [row["v"] for row in first.lake.found("b")]
     first.assert_equal(["a", "b"])

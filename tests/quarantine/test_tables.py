@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections import Counter
@@ -15,8 +16,9 @@ from pymongo.database import Database
 
 from mongodb.conftest import own_database
 from quarantine.conftest import CAST, UNWRAP, Cdc, Shop
-from testkit.running import Pipeline
+from testkit.running import Pipeline, create_reader
 from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
 
 __all__ = ["own_database"]
 
@@ -175,3 +177,26 @@ def test_rows_of_a_table_whose_topic_was_routed_are_found_too(shop: Shop, tmp_pa
     assert ended.code == 0, ended.stderr
     assert [(kept["stage"], kept["by"]) for kept in lake.kept()] == [("write", "delta")]
     assert sorted(row["id"] for row in DeltaTable(place).to_pyarrow_table().to_pylist()) == [1, 3, 1000]
+
+
+def test_of_rows_that_are_read_again_those_that_a_table_refuses_are_kept_once(shop: Shop, tmp_path: Path) -> None:
+    signals = f"{shop.database}.signals"
+    shop.run_sql("CREATE TABLE signals (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048))")
+    create_reader(shop.server, *CAPTURE_PRIVILEGES, *SIGNAL_PRIVILEGES)
+    lake = _to_tables(shop, tmp_path, "changelog", transforms=[UNWRAP, CAST])
+    source = {
+        **lake.pipeline.source,
+        "signal.data.collection": signals,
+        "table.include.list": f"{shop.database}.orders",
+    }
+    lake = replace(lake, pipeline=replace(lake.pipeline, source=source))
+    lake.insert(_1="1", _2="2", _3="3", _4="4")
+    assert lake.run().code == 0
+    DeltaTable(str(next((tmp_path / "lake").rglob("*.orders")))).alter.add_constraint({"small": "amount < 5"})
+    shop.run_sql("SET sql_log_bin = 0", "INSERT INTO orders VALUES (0, '7'), (5, '5'), (6, '6')")
+    data = json.dumps({"data-collections": [f"{shop.database}.orders"]})
+    shop.run_sql(f"INSERT INTO signals VALUES ('1', 'execute-snapshot', '{data}')")
+    ended = lake.run()
+    assert ended.code == 0, ended.stderr
+    assert Counter(lake.kept_ids()) == {0: 1, 5: 1, 6: 1}
+    assert {number for number, _ in _rows(lake)} == {1, 2, 3, 4}

@@ -50,6 +50,9 @@ class DirectTableSink(TableSink):
     keeps_batches: bool = False
     """Whether `images` can give what the tables held behind an earlier batch, which a pipeline's ledger needs."""
 
+    names_refused: bool = False
+    """Whether `commit` is to say which rows a table refuses, if it can (`RowsFoundError`): the runner sets it."""
+
     commit_interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch at least; 0: as they come."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Generic
 
 from cdckit.api.record import Batch, Record
@@ -85,4 +86,4 @@ class SignalledSnapshots(Generic[Row]):
                 yield Batch([*records, *self._notifications.take()], None)
             self.snapshot.unblocked()
         if self.snapshot.advance():
-            yield standing()
+            yield replace(standing(), save=True)

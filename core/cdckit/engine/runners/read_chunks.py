@@ -38,18 +38,16 @@ class ReadChunks:
         self._sink = sink
         self._batches = batches
 
-    def took(self, at: Offset | None, batch: Batch, records: Sequence[Record]) -> None:
-        """Notes where rows of chunks go.
-
-        Args:
-            at: the offset before the batch.
-            batch: the batch.
-            records: its records behind the transforms.
-        """
+    def rows(self, at: Offset | None, batch: Batch) -> Sequence[Record]:
+        """The rows of chunks that a batch holds, which comes behind an offset."""
         if at is None or batch.offset is None or self._source.with_chunks(at, batch.offset) == at:
-            return
-        read = {record.position for record in batch.records if _is_of_chunk(record)}
-        self.topics.update(record.topic for record in records if record.position in read)
+            return ()
+        return [record for record in batch.records if is_of_chunk(record)]
+
+    def went(self, rows: Sequence[Record], records: Sequence[Record]) -> None:
+        """Notes where rows of chunks have gone by the records that transforms have made."""
+        if places := {row.position for row in rows}:
+            self.topics.update(record.topic for record in records if record.position in places)
 
     def behind(self, saved: Offset | None) -> Offset | None:
         """The saved offset, behind the chunks, too, that all tables have which their rows go to.
@@ -72,6 +70,7 @@ class ReadChunks:
         self.topics.clear()
 
 
-def _is_of_chunk(record: Record) -> bool:
+def is_of_chunk(record: Record) -> bool:
+    """Whether a record, as a source gives it, is a row of a chunk."""
     source = record.value.get("source") if isinstance(record.value, Struct) else None
     return isinstance(source, Struct) and source.get("snapshot") == _INCREMENTAL

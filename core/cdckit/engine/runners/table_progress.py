@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,9 +22,12 @@ from cdckit.engine.runners.read_chunks import ReadChunks
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.errors import RowsRefusedError
 from cdckit.tables.direct import DirectTableSink
+from cdckit.tables.refused import RowsFoundError
 
 if TYPE_CHECKING:
     from cdckit.engine.ledger.record_rows import RecordLedger
+
+log = logging.getLogger("cdckit.runner")
 
 _BETWEEN = 4
 """How long changes are gathered, in durations of the commit before: commits take a fifth of the time at the most …"""
@@ -113,9 +117,13 @@ class TableProgress:
         Raises:
             SinkError: the sink does not take it.
         """
+        rows = self._chunks.rows(self.offset, batch)
+        if self._isolation is not None:
+            self._isolation.comes(batch.records, rows)
         records, marks = self._made(batch)
-        self._chunks.took(self.offset, batch, records)
-        if self._is_begun(batch):
+        self._chunks.went(rows, records)
+        begun = self._is_begun(batch)
+        if begun:
             self._put_together(records, marks, batch)
         else:
             self._take(records, marks, batch)
@@ -125,7 +133,8 @@ class TableProgress:
         elif batch.records:
             self._behind = True
         late = time.monotonic() >= self._due and not self._sink.waiting
-        if batch.save or late or self._sink.full or self._is_time():
+        # What waited for the rest of what was begun is written without more: halves of it could not be.
+        if batch.save or begun or late or self._sink.full or self._is_time():
             self.save()
         self.look_ahead()
 
@@ -148,9 +157,10 @@ class TableProgress:
     def _is_begun(self, batch: Batch) -> bool:
         """Whether a batch is to be written together with what was begun before it, at another server."""
         begun = batch.begun
-        if begun is None:
+        if begun is None or self._searches:
             return self._awaits
         self._sink.held(begun.held)
+        self._sink.names_refused = True
         self._awaits = not begun.ended
         if begun.ended:
             self.batches.came()
@@ -184,9 +194,12 @@ class TableProgress:
     @property
     def begun(self) -> Mapping[int, Offset]:
         """The ends of batches of which the source is to say what it reads again of them, by the batches' numbers."""
-        # Halves are committed by themselves, whatever was begun: else a row that a table refuses stopped it for good.
-        searches = self._isolation is not None and self._isolation.searches
-        return {} if searches else self.batches.ends
+        return self.batches.ends
+
+    @property
+    def _searches(self) -> bool:
+        """Whether halves are committed, whatever was begun: else a row that a table refuses stopped it for good."""
+        return self._isolation is not None and self._isolation.searches
 
     def isolates(self, error: RowsRefusedError) -> None:
         """A table refused rows: they are looked for, when what is not saved is read again.
@@ -196,8 +209,14 @@ class TableProgress:
         """
         if self._isolation is None:
             raise error
-        self._isolation.narrow(error, whole=self.batches.planned_end is not None or self._marked)
-        self._marked = False
+        marked = self._marked
+        planned, self._marked = self.batches.planned_end is not None, False
+        if isinstance(error, RowsFoundError) and not planned:
+            self._isolation.name(error)
+            return
+        if self._sink.names_refused:
+            log.warning("%s: which rows is found by halves, so that changes may be there twice", error)
+        self._isolation.narrow(error, whole=planned or marked)
 
     def look_ahead(self, *, waiting: bool = False) -> None:
         """Looks, once a minute, how long the log behind the saved offset is kept."""
@@ -273,7 +292,7 @@ class TableProgress:
         """
         self._settle()  # what was kept comes again, and is known then
         self.offset = self._saved
-        self._behind = self._awaits = False
+        self._behind = self._awaits = self._sink.names_refused = False
         self._reached = {}
         self._chunks.forget()
         self._clear()
@@ -300,6 +319,7 @@ class TableProgress:
             return
         if topics := self._chunks.topics:
             self._settle()  # of a chunk that a table has, nothing comes again that could be kept
+            self._sink.names_refused = True
         self._write(self.batches.begin(self._reached, end, topics), end)
 
     def _write(self, number: int, end: Offset | None) -> None:
@@ -341,6 +361,9 @@ class TableProgress:
         self.batches.saved(self.offset, self._reached)
         if not self.batches.begun:
             self._sink.saved()
+        self._sink.names_refused = False
+        if self._isolation is not None:
+            self._isolation.saved()
         self._reached = {}
         self._chunks.forget()
         self._source.committed(self.offset)

@@ -265,7 +265,9 @@ class LakeSink(DirectTableSink):
 
     def _write_table(self, topic: str, rows: TableRows, batch: BatchId, asked: Asked, again: bool) -> None:
         with self.faults.told(topic):
-            self._table(topic).write(rows, batch, asked, again=again)
+            table = self._table(topic)
+            table.target.finds_refused = self.names_refused or self._context.finds_refused
+            table.write(rows, batch, asked, again=again)
 
     def _table(self, topic: str) -> LakeTable:
         """The table of a topic, which no other topic of this pipeline has."""

@@ -48,7 +48,6 @@ class LakeTable:
 
     def __init__(self, target: LakeTarget, config: LakeOptions, context: TableContext) -> None:
         self.target = target
-        target.finds_refused = context.finds_refused
         self._config = config
         self._context = context
         self._follows = config.mode != "changelog"
