@@ -107,6 +107,8 @@ class TableProgress:
         """Whether the sink has records that reading on from the offset would give again."""
         self._awaits = False
         """Whether more of what was begun is to come, so that nothing is committed: a table's number would tell less."""
+        self._parted = False
+        """Whether the rest of rows is to come that are committed together."""
         self._committed, self._took = time.monotonic(), 0.0
         self._due = time.monotonic() + interval_seconds
         self._clear()
@@ -122,8 +124,8 @@ class TableProgress:
             self._isolation.comes(batch.records, rows)
         records, marks = self._made(batch)
         self._chunks.went(rows, records)
-        begun = self._is_begun(batch)
-        if begun:
+        begun, part = self._is_begun(batch), self._is_part(batch)
+        if begun or part:
             self._put_together(records, marks, batch)
         else:
             self._take(records, marks, batch)
@@ -165,6 +167,11 @@ class TableProgress:
         if begun.ended:
             self.batches.came()
         return True
+
+    def _is_part(self, batch: Batch) -> bool:
+        """Whether what follows belongs to it, up to the next offset: read again, its rows may have other positions."""
+        self._parted = batch.offset is None and (self._parted or bool(batch.records)) and not self._searches
+        return self._parted
 
     def _made(self, batch: Batch) -> tuple[Sequence[Record], Sequence[RoutedMark]]:
         records, marks = self._transformed(batch)
@@ -238,7 +245,7 @@ class TableProgress:
             SinkError: a table does not take what came before.
             StateError: the plan cannot be kept.
         """
-        self._awaits = False
+        self._awaits = self._parted = False
         self.save()
         self.batches.plan(end)
 
@@ -273,7 +280,7 @@ class TableProgress:
             SinkError: a table does not take it.
             StateError: the offset cannot be saved.
         """
-        if not self._awaits:
+        if not (self._awaits or self._parted):
             self._commit(None if self._behind else self.offset)
             self._keep()
 
@@ -292,7 +299,7 @@ class TableProgress:
         """
         self._settle()  # what was kept comes again, and is known then
         self.offset = self._saved
-        self._behind = self._awaits = self._sink.names_refused = False
+        self._behind = self._awaits = self._parted = self._sink.names_refused = False
         self._reached = {}
         self._chunks.forget()
         self._clear()
