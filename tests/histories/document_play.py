@@ -115,6 +115,8 @@ class DocumentPlay:
 
     def _elect(self, step: Step) -> None:
         """Delivers, and has the primary go meanwhile."""
+        if step.facts["moment"] == WAITED and self._beside is not None:
+            self._deliver()  # marks of chunks could not be written to a primary that stands alone
         with election(self._set, step.kind, lambda client: self._alone(client, step)) as made:
             if step.facts["moment"] != READ:
                 made.cut_off()
