@@ -19,6 +19,9 @@ from cdckit.tables.marks import Mark
 from cdckit.tables.streams import rows_of
 from cdckit_spark.rows import Heading, TableRows
 
+_IN_A_SET = 11
+"""Spark looks for one of so many values in a set, by other code than where there are fewer."""
+
 
 class Layouts:
     """Layouts by their texts, each read once."""
@@ -96,10 +99,9 @@ def parted(tables: Mapping[str, TableRows], most: int) -> Iterator[dict[str, Tab
 def held(tables: Mapping[str, TableRows], packets: DataFrame) -> dict[str, TableRows]:
     """Tables with their rows, which one job brings to the driver."""
     topics = [topic for topic, rows in tables.items() if rows.headings]
-    wanted = packets.where(f.col("mark").isNull() & f.col("topic").isin(topics))
     layouts = Layouts()
     parts: dict[str, list[Part]] = defaultdict(list)
-    for topic, text, position, data in _columns(wanted, ("topic", "layout", "position", "data")) if topics else ():
+    for topic, text, position, data in _fetched(packets, topics) if topics else ():
         for rows in rows_of(data):
             parts[topic].append(Part(position, layouts[text], Held(rows)))
     return {
@@ -108,8 +110,16 @@ def held(tables: Mapping[str, TableRows], packets: DataFrame) -> dict[str, Table
     }
 
 
-def _columns(frame: DataFrame, names: Sequence[str]) -> Iterator[tuple[str, str, str, bytes]]:
-    """Rows, by way of Arrow."""
-    found = frame.select(*names).toArrow()
+def rehearsed(packets: DataFrame) -> None:
+    """Asks of a batch without packets what is asked of others."""
+    tables_of(packets)
+    for _ in _fetched(packets, [f"{number}" for number in range(_IN_A_SET)]):
+        pass
+
+
+def _fetched(packets: DataFrame, topics: Sequence[str]) -> Iterator[tuple[str, str, str, bytes]]:
+    """Topic, layout, position and data of the packets with rows, by way of Arrow."""
+    wanted = packets.where(f.col("mark").isNull() & f.col("topic").isin(topics))
+    found = wanted.select("topic", "layout", "position", "data").toArrow()
     for batch in found.to_batches():
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -37,9 +37,7 @@ from cdckit_spark.config import LakeConfig
 from cdckit_spark.driver import PACKED_BYTES, DriverWriter, driver_writer
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
-from cdckit_spark.packets import held, parted, tables_of
-from cdckit_spark.reading import DeltaImages, local_folder
-from cdckit_spark.reading_by_spark import images_by_workers
+from cdckit_spark.packets import held, parted, rehearsed, tables_of
 from cdckit_spark.reasons import reason
 from cdckit_spark.refusals import Search, finding_rows, refused_rows, refuses_rows
 from cdckit_spark.rows import TableRows
@@ -132,6 +130,14 @@ class LakeSink(SparkTableSink):
                     while left := self._write_tables(left, number, asked):
                         pass
             return sum(rows.count for rows in tables.values())
+        finally:
+            packets.unpersist()
+
+    def rehearse(self, packets: DataFrame) -> None:
+        """Has Java compile what every batch is asked."""
+        packets = packets.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            rehearsed(packets)
         finally:
             packets.unpersist()
 
@@ -316,10 +322,14 @@ class LakeSink(SparkTableSink):
 
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""
+        from cdckit_spark.reading import DeltaImages, local_folder  # noqa: PLC0415 - it loads pandas; most never read
+
         return DeltaImages(self.config, local_folder(self.config))
 
     def images_on_spark(self, workers: Workers, *, always: bool) -> Images:
         """What has Spark read the tables that this process cannot, or all."""
+        from cdckit_spark.reading_by_spark import images_by_workers  # noqa: PLC0415 - as above
+
         return images_by_workers(self.config, workers, always=always)
 
     def close(self) -> None:

@@ -122,6 +122,13 @@ class SparkTableSink(TableSink):
             SinkError: the tables cannot be reached.
         """
 
+    def rehearse(self, packets: DataFrame) -> None:
+        """Reads a batch of no packets as `write` reads those with some, perhaps beside the first; nothing by default.
+
+        Args:
+            packets: the batch.
+        """
+
     @abstractmethod
     def write(self, packets: DataFrame, batch: int) -> int:
         """Puts one batch of packets into the tables and says how many rows it held.

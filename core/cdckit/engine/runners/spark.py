@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +36,7 @@ from cdckit.engine.spark.leading import ASKED as LEADS, Leaders
 from cdckit.engine.spark.notices import QueryNotices
 from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
+from cdckit.engine.spark.rehearsal import Rehearsal
 from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.sent_signals import ASKED as SENT, signals_of
 from cdckit.engine.spark.session import refuse_speculation, start_session
@@ -165,7 +167,11 @@ class SparkRunner(Runner):
         source.open(SourceContext(self.pipeline.name, stopping=self.stopping))
         look_at_lists(source, self.notices)
         parts = (session, job, delivery, checkpoint, self.notices, told, source, self.forecaster(source))
-        self._drive(PipelineQuery(*parts, None if place is None else shown), once)
+        rehearsal = None
+        if job.spools:
+            # A snapshot has splits for all processors; of the log behind a saved offset there is little, most often.
+            rehearsal = Rehearsal(session, job, delivery, job.parallelism if kept.offset is None else 1)
+        self._drive(PipelineQuery(*parts, None if place is None else shown, rehearsal), once)
 
     def _fault_inbox(self, session: SparkSession, stack: ExitStack) -> Address | None:
         """Where tasks hand over what cannot be delivered; None where that is to stop the pipeline."""
@@ -217,9 +223,15 @@ class SparkRunner(Runner):
 
     def _session(self, *, delta: bool) -> SparkSession:
         self.notices.activity("starting Spark")
+        threading.Thread(target=self._load_source, name="cdckit-loading", daemon=True).start()
         session = start_session(self.pipeline.name, self.pipeline.spark, delta=delta)
         self.notices.activity("")
         return session
+
+    def _load_source(self) -> None:
+        """Loads the source's code while Java starts; who needs the source says what is wrong with it."""
+        with suppress(Exception):
+            make_source(self.pipeline)
 
     def _checkpoints(self, session: SparkSession) -> HadoopFolder | None:
         """Where checkpoints are, if not in the pipeline's folder."""

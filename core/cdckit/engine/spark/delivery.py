@@ -71,6 +71,14 @@ class Delivery(ABC):
             faults: where the driver takes what the sink's target will never take; None: it stops the pipeline.
         """
 
+    def rehearse(self, frame: DataFrame) -> None:
+        """Takes a batch of no rows, perhaps beside the first that has some; by default it is read, and that is all.
+
+        Args:
+            frame: the batch.
+        """
+        frame.select("rows").collect()
+
     @abstractmethod
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Returns once the batch is safe in the sink, and says how many records it held.

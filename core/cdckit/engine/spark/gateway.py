@@ -17,6 +17,7 @@ from pyspark.java_gateway import launch_gateway
 
 from cdckit.engine.spark.delta import VERIFIED
 from cdckit.engine.spark.given import ARGUMENTS
+from cdckit.engine.spark.home import without_archives
 from cdckit.errors import ConfigError
 
 log = logging.getLogger("cdckit.runner")
@@ -42,7 +43,7 @@ def start_java(settings: Mapping[str, str], arguments: Sequence[str]) -> None:
         conf.set(key, value)
     said = _Said()
     try:
-        with _submitting(arguments):
+        with _submitting(arguments), without_archives(local=settings.get("spark.master", "").startswith("local")):
             gateway = launch_gateway(conf, {"stderr": said.taken})  # type: ignore[no-untyped-call]
     except PySparkException as error:
         raise ConfigError(

@@ -23,6 +23,7 @@ from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.failures import behind
 from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.notices import QueryNotices
+from cdckit.engine.spark.rehearsal import Rehearsal
 from cdckit.engine.spark.stream_reader import LIMITED
 from cdckit.engine.state.spark_checkpoint import (
     CommittedBatch,
@@ -64,6 +65,7 @@ class PipelineQuery:
         source: open in the driver, to be asked how far the log's end is away.
         ahead: looks how long the log is kept.
         shown: the folder where a checkpoint that stands elsewhere is shown to commands.
+        rehearsal: begins once the query is started.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class PipelineQuery:
         source: Source,
         ahead: Forecaster,
         shown: Path | None = None,
+        rehearsal: Rehearsal | None = None,
     ) -> None:
         self.session = session
         self.job = job
@@ -87,6 +90,7 @@ class PipelineQuery:
         self.source = source
         self.ahead = ahead
         self.shown = shown
+        self.rehearsal = rehearsal
         self.committed: CommittedBatch | None = committed_batch(checkpoint)
         self._planned_before = planned_batch(checkpoint)
         self._delivered: dict[int, int] = {}
@@ -103,6 +107,8 @@ class PipelineQuery:
         """
         self._fault, self._refusing, self._delivered = None, False, {}
         query = self._start(once)
+        if self.rehearsal is not None:
+            self.rehearsal.begin()
         try:
             while query.isActive and not self._at_end and not stopping():
                 stopping.wait(POLL_SECONDS)

@@ -35,8 +35,6 @@ class TableDelivery(Delivery):
     def __init__(self, pipeline: ResolvedPipeline, sink: SparkTableSink, stopping: StopSignal) -> None:
         self.pipeline = pipeline
         self.state = StatePlace.of(pipeline)
-        source = make_source(pipeline)
-        self.schedule, self.told = source.retry_schedule(), source.tells_marks
         self.stopping = stopping
         self.sink = sink
         self.delta = sink.needs_delta
@@ -51,7 +49,9 @@ class TableDelivery(Delivery):
         """Opens the sink, which is to find the rows that a table refuses where these do not stop the pipeline."""
         self.faults = task_faults(self.pipeline, faults)
         activity = RunNotices(self.pipeline.name).activity
-        context = table_context(self.pipeline, generation.id, self.state.kept, activity, marks=self.told)
+        source = make_source(self.pipeline)
+        self.schedule = source.retry_schedule()
+        context = table_context(self.pipeline, generation.id, self.state.kept, activity, marks=source.tells_marks)
         self.sink.open(session, replace(context, pause=self._pause, finds_refused=self.faults is not None))
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
@@ -61,6 +61,10 @@ class TableDelivery(Delivery):
         if self.faults is None:
             return self.sink.write(frame, batch)
         return self._delivered(frame, batch, self.faults)
+
+    def rehearse(self, frame: DataFrame) -> None:
+        """As the sink does."""
+        self.sink.rehearse(frame)
 
     def _delivered(self, frame: DataFrame, batch: int, faults: TaskFaults) -> int:
         """Hands the packets over; where a table refuses rows, those of the same batch that the others make."""

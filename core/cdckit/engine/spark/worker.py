@@ -191,6 +191,16 @@ def read_splits(
         reading.tell_found()
 
 
+def get_ready(job: Job) -> None:
+    """Opens what reads the splits of a query in this process, with all that their output takes.
+
+    Raises:
+        WorkerError: it cannot be opened.
+    """
+    with sealed_errors(), _readings.use(job.token, lambda: _Reading(job)) as reading:
+        reading.output(0, None)
+
+
 def _made(reading: _Reading, splits: Sequence[Split], output: Output) -> Iterator[pa.RecordBatch]:
     tables = output if isinstance(output, TableOutput) else None
     try:

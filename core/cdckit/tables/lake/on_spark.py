@@ -53,6 +53,15 @@ class LakeOnSpark(SparkTableSink):
         self._sink.open(context)
         self._sink.begin(context.generation, ())
 
+    def rehearse(self, packets: DataFrame) -> None:
+        """Fetches what there is, as `write` does."""
+        packets = packets.persist()
+        try:
+            for _ in _fetched(packets):
+                pass
+        finally:
+            packets.unpersist()
+
     def write(self, packets: DataFrame, batch: int) -> int:
         """Fetches the rows, and writes the tables at the same time; what others hold up is tried again."""
         packets = packets.persist()
