@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,17 +29,29 @@ def first_in_the_session(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCapt
 
 
 def run(script: Script, folder: Path, sink: str) -> None:
-    """Runs the script to its end, and waits for what goes on beside it."""
+    """Runs the script to its end; nothing goes on beside it then."""
     SparkRunner(script.pipeline(folder / "state", sink, path=folder / "out")).run(once=True)
-    for thread in threading.enumerate():
-        if thread.name == "cdckit-rehearsal":
-            thread.join(60)
+    assert "cdckit-rehearsal" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.fixture
+def whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehearsal that is slower than its pipeline is waited for."""
+    close = rehearsal.Rehearsal.close
+
+    def wait(done: rehearsal.Rehearsal) -> None:
+        assert done._thread is not None
+        done._thread.join(60)
+        close(done)
+
+    monkeypatch.setattr(rehearsal.Rehearsal, "close", wait)
 
 
 def failures(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if "rehearsal" in record.getMessage()]
 
 
+@pytest.mark.usefixtures("whole")
 def test_tables_have_what_they_have_without(
     session: SparkSession, script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -48,14 +63,16 @@ def test_tables_have_what_they_have_without(
     assert session.read.format("delta").load(str(tmp_path / "out" / "script.shop.customers")).count() == 1
 
 
-@pytest.mark.usefixtures("session")
+@pytest.mark.usefixtures("session", "whole")
 def test_messages_are_those_without(script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     script.change("c", {"id": 1, "name": "one"})
     run(script, tmp_path, "file")
+    assert rehearsal._rehearsed
     assert not failures(caplog)
     assert len((tmp_path / "out").read_text().splitlines()) == 1
 
 
+@pytest.mark.usefixtures("whole")
 def test_one_that_fails_says_so_in_the_log_alone(
     session: SparkSession,
     script: Script,
@@ -71,3 +88,26 @@ def test_one_that_fails_says_so_in_the_log_alone(
     run(script, tmp_path, "spark")
     assert [text.rpartition(": ")[2] for text in failures(caplog)] == ["nothing can be written"]
     assert session.read.format("delta").load(str(tmp_path / "out" / "script.shop.customers")).count() == 1
+
+
+def test_one_that_takes_long_ends_with_its_pipeline(
+    session: SparkSession, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+
+    def last(delivery: TableDelivery, frame: DataFrame) -> None:
+        def asleep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            time.sleep(300)
+            yield from batches
+
+        try:
+            session.range(0, 1, 1, 1).mapInArrow(asleep, "id long").collect()
+        except Exception as error:
+            ended.append(str(error))
+            raise
+
+    monkeypatch.setattr(TableDelivery, "rehearse", last)
+    script.change("c", {"id": 1, "name": "one"})
+    run(script, tmp_path, "spark")
+    assert len(ended) == 1
+    assert "cancelled" in ended[0]

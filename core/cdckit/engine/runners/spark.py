@@ -171,6 +171,7 @@ class SparkRunner(Runner):
         if job.spools:
             # A snapshot has splits for all processors; of the log behind a saved offset there is little, most often.
             rehearsal = Rehearsal(session, job, delivery, job.parallelism if kept.offset is None else 1)
+            stack.callback(rehearsal.close)
         self._drive(PipelineQuery(*parts, None if place is None else shown, rehearsal), once)
 
     def _fault_inbox(self, session: SparkSession, stack: ExitStack) -> Address | None:

@@ -43,7 +43,8 @@ def start_java(settings: Mapping[str, str], arguments: Sequence[str]) -> None:
         conf.set(key, value)
     said = _Said()
     try:
-        with _submitting(arguments), without_archives(local=settings.get("spark.master", "").startswith("local")):
+        local = settings.get("spark.master", "").partition("[")[0] == "local"
+        with _submitting(arguments), without_archives(local=local):
             gateway = launch_gateway(conf, {"stderr": said.taken})  # type: ignore[no-untyped-call]
     except PySparkException as error:
         raise ConfigError(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
@@ -31,6 +33,9 @@ log = logging.getLogger("cdckit.runner")
 
 FORMAT = "cdckit_rehearsal"
 
+CLOSE_SECONDS = 10.0
+"""So long is it waited for when it is to end."""
+
 _rehearsed: set[str] = set()
 """The Spark applications of this process that have had one."""
 
@@ -50,16 +55,27 @@ class Rehearsal:
         self._job = job
         self._delivery = delivery
         self._splits = splits
+        self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
         """Starts it, unless another query has had one in the same application."""
         application = str(self._session.sparkContext.applicationId)
         if application not in _rehearsed:
             _rehearsed.add(application)
-            threading.Thread(target=self._run, name="cdckit-rehearsal", daemon=True).start()
+            self._thread = threading.Thread(target=self._run, name="cdckit-rehearsal", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Breaks it off where it still runs, as in a pipeline that has nothing to do."""
+        deadline = time.monotonic() + CLOSE_SECONDS
+        while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline:
+            with suppress(PySparkException, Py4JError, OSError):  # Java may have ended
+                self._session.sparkContext.cancelJobGroup(FORMAT)  # only what runs: another job may follow
+            self._thread.join(0.1)
 
     def _run(self) -> None:
         try:
+            self._session.sparkContext.setJobGroup(FORMAT, "a batch without rows", interruptOnCancel=True)
             self._session.dataSource.register(_source_of(self._job, self._splits))
             self._delivery.rehearse(self._session.read.format(FORMAT).load())
         except (PySparkException, Py4JError, CdcError, OSError) as error:
