@@ -29,8 +29,9 @@ print(*(row.file for row in session.range(1).mapInArrow(loaded, "file string").c
 
 
 @pytest.fixture
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nobody says where Spark and Python are."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     monkeypatch.delenv("SPARK_HOME", raising=False)
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
 
@@ -44,21 +45,28 @@ def test_workers_load_what_the_driver_loads(tmp_path: Path) -> None:
     program.write_text(LOADED)
     settings = {"spark.master": "local[1]", **FAST_JVM}
     command = [sys.executable, str(program), json.dumps(settings)]
-    variables = {**os.environ, "TMPDIR": str(tmp_path)}
-    ended = subprocess.run(command, check=False, env=variables, capture_output=True, text=True, timeout=240)
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=240)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.splitlines()[-1] == pyspark.__file__
-    assert not list(tmp_path.glob("cdckit-spark-*"))
 
 
 @pytest.mark.usefixtures("plain")
-def test_the_home_has_all_but_the_archives() -> None:
+def test_the_home_has_all_but_the_archives(tmp_path: Path) -> None:
     installed = Path(pyspark.__file__).parent
+    for _ in range(2):
+        with without_archives(local=True):
+            home = Path(os.environ["SPARK_HOME"])
+            found = {entry.name: entry.resolve() for entry in home.iterdir()}
+        assert found == {entry.name: entry.resolve() for entry in installed.iterdir() if entry.name != "python"}
+        assert "SPARK_HOME" not in os.environ
+    assert [folder.name for folder in (tmp_path / "caches" / "cdckit").iterdir()] == [home.name]
+
+
+@pytest.mark.usefixtures("plain")
+def test_where_there_can_be_no_folder_spark_finds_its_own(tmp_path: Path) -> None:
+    (tmp_path / "caches").write_text("a file")
     with without_archives(local=True):
-        home = Path(os.environ["SPARK_HOME"])
-        found = {entry.name: entry.resolve() for entry in home.iterdir()}
-    assert found == {entry.name: entry.resolve() for entry in installed.iterdir() if entry.name != "python"}
-    assert "SPARK_HOME" not in os.environ
+        assert "SPARK_HOME" not in os.environ
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,18 @@ one another. Without the archives they load the PySpark that the driver has, whi
 
 from __future__ import annotations
 
-import atexit
+import logging
 import os
-import shutil
 import site
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 
 import pyspark
+
+log = logging.getLogger("cdckit.runner")
 
 _VARIABLE = "SPARK_HOME"
 _ARCHIVES = "python"
@@ -32,10 +33,11 @@ def without_archives(*, local: bool) -> Iterator[None]:
         local: whether the workers run on this machine alone, below that JVM.
     """
     home = Path(pyspark.__file__).parent
-    if not (local and _found_by_workers(home)):
+    linked = _linked(home) if local and _found_by_workers(home) else None
+    if linked is None:
         yield
         return
-    os.environ[_VARIABLE] = str(_linked(home))
+    os.environ[_VARIABLE] = str(linked)
     try:
         yield
     finally:
@@ -50,11 +52,21 @@ def _found_by_workers(home: Path) -> bool:
     return (home / "jars").is_dir() and any(home.parent.samefile(folder) for folder in folders if Path(folder).is_dir())
 
 
-def _linked(home: Path) -> Path:
-    """A folder with links to all that is in Spark's home but the archives, until this process ends."""
-    folder = Path(tempfile.mkdtemp(prefix="cdckit-spark-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for entry in home.iterdir():
-        if entry.name != _ARCHIVES:
-            (folder / entry.name).symlink_to(entry)
+def _linked(home: Path) -> Path | None:
+    """The user's own folder with links to all that is in Spark's home but the archives; None where there can be none.
+
+    It stays, as Java may outlive this process, and the next start finds it.
+    """
+    try:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = caches / "cdckit" / f"spark-{sha256(bytes(home)).hexdigest()[:16]}"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for entry in home.iterdir():
+            link = folder / entry.name
+            if entry.name != _ARCHIVES and not link.exists():
+                with suppress(FileExistsError):  # another process is making it
+                    link.symlink_to(entry)
+    except (OSError, RuntimeError) as error:
+        log.debug("Spark's Python processes load PySpark from its archive: %s", error)
+        return None
     return folder
