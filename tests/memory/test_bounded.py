@@ -30,7 +30,7 @@ WIDE_ROWS_MIB = 160
 KAFKA_MIB = 170
 """The same to Kafka, whose client holds back up to 50,000 records, here of half a KiB and as much of its own."""
 DELTA_MIB = 180
-"""The same to a Delta changelog, snapshot or stream: 135 to 142."""
+"""The same to a Delta changelog, snapshot or stream: 128 to 142."""
 DELTA_WIDE_ROWS_MIB = 380
 """The same with rows of 1 MB, of which some wait for a commit."""
 PROOF_MIB = 220
