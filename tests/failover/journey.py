@@ -15,7 +15,7 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.errors import RetriableSourceError
+from cdckit.errors import RetriableSourceError, SourceError
 from crash.targets import Arrived, FileTarget, KafkaTarget
 from histories.lakes import Tables
 from testkit.running import Pipeline
@@ -226,7 +226,9 @@ class Journey:
 
 def _was_away(failure: BaseException) -> bool:
     """At a first connection it is an error that is not tried again, for the sake of wrong addresses."""
-    return isinstance(failure, RetriableSourceError) or isinstance(failure.__cause__, RetriableSourceError)
+    if isinstance(failure, RetriableSourceError) or isinstance(failure.__cause__, RetriableSourceError):
+        return True
+    return isinstance(failure, SourceError) and "Lost connection" in str(failure)  # as Spark's planner tells it
 
 
 def dumped(rows: Rows) -> str:
