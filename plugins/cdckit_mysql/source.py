@@ -424,7 +424,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         return LogReading(
             self._config,
             self._filters,
-            self._context,
+            lambda: self._context,
             self._origin,
             self._history if self._context.state is not None else None,
             self._ends if self._context.state is not None else None,

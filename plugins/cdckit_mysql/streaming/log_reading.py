@@ -35,7 +35,7 @@ class LogReading:
     Args:
         config: the source's options.
         filters: what is captured.
-        context: the runner's.
+        context: gives the runner's.
         origin: where the log is.
         history: the definitions that are kept; None where nothing is.
         ends: gives the ends of ranges as this server counts; None where nothing is kept.
@@ -48,7 +48,7 @@ class LogReading:
         self,
         config: MySqlConfig,
         filters: Filters,
-        context: SourceContext,
+        context: Callable[[], SourceContext],
         origin: LogOrigin,
         history: SchemaHistory | None,
         ends: RangeEnds | None,
@@ -92,7 +92,7 @@ class LogReading:
         make = self._processors(work, start, definitions, signals, within=within)
         if (kept := kept_events(work)) is not None:
             return read_kept(kept, start, make, work, self._config.max_batch_size)
-        reader = LogReader(self._config, self._origin.opener(split, listens=signals is not None), make, self._context)
+        reader = LogReader(self._config, self._origin.opener(split, listens=signals is not None), make, self._context())
         read_from = start if work.reader or self._ends is None else self._ends.known(start)
         if split.end is None:
             return reader.follow(read_from, heartbeats)
@@ -110,9 +110,9 @@ class LogReading:
     def _processors(
         self, work: LogWork, start: LogOffset, definitions: Definitions, signals: SnapshotServer | None, *, within: bool
     ) -> Callable[[LogOffset], LogProcessor]:
-        config, filters = self._config, self._filters
+        config, filters, context = self._config, self._filters, self._context()
         versions = self._versions(work.dialect.rows, work.run_id)
-        marker = TableMarker(filters, versions, work.unnamed()) if self._context.marks else None
+        marker = TableMarker(filters, versions, work.unnamed()) if context.marks else None
         listen: Listen | None = None
         if signals is not None:
             listen = partial(Signalling, config, filters, versions, definitions, signals, within=within)
@@ -122,14 +122,14 @@ class LogReading:
                 self._history.moved(at.position, definitions.tables, anew=at.epoch > start.epoch)
             parts = ProcessorParts(config, filters, versions, definitions, at, marker, listen, self._reselection)
             processor = processor_of(work.ends, parts)
-            processor.count_in(self._context.counts)
-            processor.failures.undecoded = None if filters.hides_columns else self._context.undecoded
+            processor.count_in(context.counts)
+            processor.failures.undecoded = None if filters.hides_columns else context.undecoded
             return processor
 
         return make
 
     def _definitions(self, tables: Tables, dialect: Dialect) -> Definitions:
-        history, notices = self._history, self._context.notices
+        history, notices = self._history, self._context().notices
         return self._origin.definitions(tables, self._config, self._filters, dialect, history=history, notices=notices)
 
     def _take_over(self, definitions: Definitions, at: LogOffset) -> None:
