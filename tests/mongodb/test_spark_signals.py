@@ -38,12 +38,12 @@ def test_a_collection_is_read_again(
     data = {"data-collections": [f"{name}.t"]}
     leave(tmp_path / "state", Signal("s1", "execute-snapshot", data))
     own_database.t.update_one({"_id": 3}, {"$set": {"v": 5}})
-    batches.run(most=1, dies=True)
+    batches.run(most=2, dies=True)  # the first one knows of the signal, and the chunks come behind it
     before = list(batches.events)
     own_database.t.update_many({}, {"$inc": {"v": 1}})
     batches.events.clear()
     batches.run(most=1)
-    assert batches.events == before
+    assert batches.events and batches.events == before[-len(batches.events) :]
     batches.run()
     own_database.t.delete_one({"_id": 29})
     batches.run()

@@ -83,8 +83,8 @@ def test_tables_change_hands_between_the_runners(log: SparkShop) -> None:
         log.run(f"INSERT INTO t VALUES ({number}, {number}); UPDATE t SET v = v + 1")
         (log if number % 2 else log.direct).deliver()
     log.assert_equal(["t"])
-    written = by_workers(log.table("t"))
-    assert written[0] and not written[-1] and any(written[1:])
+    written = by_workers(log.table("t"))  # the direct runner's process writes files of its own, too
+    assert written[0] and any(written[1:])
 
 
 def test_definitions_that_change_in_mid_batch(log: SparkShop) -> None:
