@@ -180,6 +180,16 @@ def test_a_blocking_snapshot_holds_the_stream(capture: Capture, own_database: Ow
     ]
 
 
+def test_a_blocking_snapshot_is_read_once(capture: Capture, own_database: Own) -> None:
+    """Also where nothing comes behind it before the run ends."""
+    capture.once()
+    _signal(own_database, data_collections=[f"{own_database.name}.a"], type="blocking")
+    capture.once()
+    assert len(_reads(capture)) == 100
+    capture.once()
+    assert len(_reads(capture)) == 100
+
+
 def test_a_snapshot_tells_of_itself(capture: Capture, own_database: Own) -> None:
     """In the topic of notifications, with the id of the signal."""
     topics = {"notification.enabled.channels": "sink,log", "notification.sink.topic.name": "told"}

@@ -85,5 +85,6 @@ class SignalledSnapshots(Generic[Row]):
             for records in blocking(wanted):
                 yield Batch([*records, *self._notifications.take()], None)
             self.snapshot.unblocked()
+            yield replace(standing(), save=True)  # whoever stops here, as at a range's end, has them
         if self.snapshot.advance():
             yield replace(standing(), save=True)
