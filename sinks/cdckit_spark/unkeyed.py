@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as f
@@ -125,8 +124,12 @@ def _alike(rows: DataFrame, wanted: DataFrame, likeness: Sequence[Column]) -> Da
     """The rows that are alike to some that are wanted, with how many of these are."""
     likes = [like.alias(f"{_LIKE}{number}") for number, like in enumerate(likeness)]
     told = rows.select(POSITION, *likes)
-    same = [f.col(f"{_LIKE}{number}").eqNullSafe(f.col(f"{_LIKE_GONE}{number}")) for number in range(len(likes))]
-    return told.join(wanted, same)
+    return told.join(wanted, _same(len(likes)))
+
+
+def _same(count: int) -> list[Column]:
+    """Whether a row's likeness, of so many columns, is that of what is wanted."""
+    return [f.col(f"{_LIKE}{number}").eqNullSafe(f.col(f"{_LIKE_GONE}{number}")) for number in range(count)]
 
 
 def _oldest(rows: DataFrame, likes: Sequence[str]) -> DataFrame:
@@ -137,6 +140,5 @@ def _oldest(rows: DataFrame, likes: Sequence[str]) -> DataFrame:
 
 def _joined(wanted: DataFrame, done: DataFrame, likes: Sequence[str]) -> DataFrame:
     """What is wanted still."""
-    same = [f.col(like).eqNullSafe(f.col(like.replace(_LIKE, _LIKE_GONE))) for like in likes]
     left = f.col(_TOTAL) - f.coalesce(f.col(_NUMBER), f.lit(0))
-    return wanted.join(done, reduce(Column.__and__, same), "left").withColumn(_TOTAL, left).drop(_NUMBER, *likes)
+    return wanted.join(done, _same(len(likes)), "left").withColumn(_TOTAL, left).drop(_NUMBER, *likes)

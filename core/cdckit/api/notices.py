@@ -123,5 +123,25 @@ class Notices:
         self.tell(Notice("notification", {"notification": notification}))
 
 
+class PassedNotices(Notices):
+    """Stands before others, and passes on to them all that is told.
+
+    Args:
+        notices: those.
+    """
+
+    def __init__(self, notices: Notices) -> None:
+        self._passed_to = notices
+
+    @property
+    def wants_definitions(self) -> bool:
+        """Whether the others ask."""
+        return self._passed_to.wants_definitions
+
+    def tell(self, notice: Notice) -> None:
+        """Passes it on as it came."""
+        notice.tell(self._passed_to)
+
+
 UNHEARD = Notices()
 """Nobody listens."""

@@ -48,7 +48,7 @@ def texts(column: pa.Array, *, document: bool, short: bool = False, identified: 
     kind = column.type
     if document:
         column = pa.array([v if v is None else in_one_form(v) for v in column.to_pylist()], pa.string())
-    elif identified and _is_text(kind):
+    elif identified and is_text(kind):
         column = _identified(column.cast(pa.string()))
     elif short and pa.types.is_floating(kind):
         column = pa.array([v if v is None else six_digits(v) for v in column.to_pylist()], pa.string())
@@ -65,7 +65,8 @@ def texts(column: pa.Array, *, document: bool, short: bool = False, identified: 
     return pc.fill_null(found, _NULL)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether it is one of Arrow's types of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from cdckit.api.notices import Notice, Notices
+from cdckit.api.notices import Notices, PassedNotices
 from cdckit.api.record import Batch, Offset
 from cdckit.connector.notifications.notifications import Notifications
 from cdckit.connector.notifications.snapshots import InitialSnapshotNotices
 
 
-class SnapshotListener(Notices):
+class SnapshotListener(PassedNotices):
     """Stands before those whom a source tells.
 
     Args:
@@ -20,21 +20,12 @@ class SnapshotListener(Notices):
     """
 
     def __init__(self, notifications: Notifications, notices: Notices, besides: str = "") -> None:
+        super().__init__(notices)
         self._notifications = notifications
-        self._passed_to = notices
         self._besides = besides
         self._snapshot = InitialSnapshotNotices(notifications)
         self._begun: set[str] = set()
         self._taken = False
-
-    @property
-    def wants_definitions(self) -> bool:
-        """Whether the other one asks."""
-        return self._passed_to.wants_definitions
-
-    def tell(self, notice: Notice) -> None:
-        """What makes no notification goes to the other listener as it came."""
-        notice.tell(self._passed_to)
 
     def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:
         """Notes what is read."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cdckit.api.notices import Notice, Notices
+from cdckit.api.notices import Notices, PassedNotices
 from cdckit.api.record import Offset
 from cdckit.api.source import Source
 from cdckit.connector.snapshot_progress import PartsProgress
 
 
-class PartsNotices(Notices):
+class PartsNotices(PassedNotices):
     """Stands before those whom a source tells: adds up what it tells of tables' parts.
 
     Args:
@@ -18,18 +18,9 @@ class PartsNotices(Notices):
     """
 
     def __init__(self, notices: Notices) -> None:
-        self._passed_to = notices
+        super().__init__(notices)
         self._parts = PartsProgress(notices)
         self._begun = False
-
-    @property
-    def wants_definitions(self) -> bool:
-        """Whether the other one asks."""
-        return self._passed_to.wants_definitions
-
-    def tell(self, notice: Notice) -> None:
-        """Passes it on."""
-        notice.tell(self._passed_to)
 
     def snapshot_started(self, data_collections: Mapping[str, int | None]) -> None:
         """Notes what is read."""

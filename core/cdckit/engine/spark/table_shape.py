@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from cdckit.api.marks import TableExample
-from cdckit.api.notices import Notice, Notices
+from cdckit.api.notices import Notice, Notices, PassedNotices
 from cdckit.api.source import Source, SourceContext
 from cdckit.connector.resnapshot import named
 from cdckit.engine.chain import TransformChain, make_chain
@@ -136,7 +136,7 @@ def declared(documents: str) -> tuple[DeclaredColumn, ...]:
         raise ConfigError(f"documentColumns: {error}") from error
 
 
-class DefinitionWatch(Notices):
+class DefinitionWatch(PassedNotices):
     """Notes that the log has changed a table's definition, and passes on all that is told.
 
     Args:
@@ -145,20 +145,15 @@ class DefinitionWatch(Notices):
     """
 
     def __init__(self, notices: Notices, shape: TableShape) -> None:
-        self._notices = notices
+        super().__init__(notices)
         self._shape = shape
         self._changed = False
-
-    @property
-    def wants_definitions(self) -> bool:
-        """As those that it is passed on to."""
-        return self._notices.wants_definitions
 
     def tell(self, notice: Notice) -> None:
         """Passes it on."""
         if notice.name == "schema_changed" and self._shape.table in notice.facts["tables"]:
             self._changed = True
-        notice.tell(self._notices)
+        super().tell(notice)
 
     def require_same(self, source: Source, chain: Callable[[], TransformChain]) -> None:
         """Looks, where the log has changed the definition, whether that leads to the one which the query knows.

@@ -255,11 +255,21 @@ class DeltaTarget(LakeTarget):
 
     def append(self, rows: ArrowStreamExportable, batch: BatchId) -> None:
         """Adds rows in one commit that carries the batch's number."""
+        self._write(rows, batch, "append")
+
+    def _write(
+        self,
+        rows: ArrowStreamExportable,
+        batch: BatchId,
+        mode: Literal["append", "overwrite"],
+        schema_mode: Literal["overwrite"] | None = None,
+    ) -> None:
         with told_of(self.table, rows) as (told, files):
             write_deltalake(
                 self.table,
                 told,
-                mode="append",
+                mode=mode,
+                schema_mode=schema_mode,
                 writer_properties=files,
                 commit_properties=committed_as(batch),
                 post_commithook_properties=kept_up(self.table),
@@ -319,17 +329,7 @@ class DeltaTarget(LakeTarget):
     def _overwrite(self, rows: Rows, batch: BatchId) -> None:
         before = self.schema()
         differs = rows.schema != before or (not self._maps_names and _comments(rows.schema) != _comments(before))
-        changed: Literal["overwrite"] | None = "overwrite" if differs else None
-        with told_of(self.table, rows) as (told, files):
-            write_deltalake(
-                self.table,
-                told,
-                mode="overwrite",
-                schema_mode=changed,
-                writer_properties=files,
-                commit_properties=committed_as(batch),
-                post_commithook_properties=kept_up(self.table),
-            )
+        self._write(rows, batch, "overwrite", "overwrite" if differs else None)
 
     def merge(self, merge: Merge, batch: BatchId) -> None:
         """By Delta's MERGE."""

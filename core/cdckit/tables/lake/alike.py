@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from cdckit.tables.floats import six_digits
 from cdckit.tables.json_texts import in_one_form
+from cdckit.tables.row_texts import is_text
 
 _JSON_BEGINS = frozenset('{["-0123456789')
 
@@ -30,7 +31,7 @@ class Alike:
 
     def __init__(self, schema: pa.Schema, content: Sequence[str]) -> None:
         kinds = [schema.field(name).type for name in content]
-        self._texts = [number for number, kind in enumerate(kinds) if _is_text(kind)]
+        self._texts = [number for number, kind in enumerate(kinds) if is_text(kind)]
         self._floats = [number for number, kind in enumerate(kinds) if pa.types.is_float32(kind)]
         varying = {*self._texts, *self._floats}
         self._others = [number for number in range(len(kinds)) if number not in varying]
@@ -58,7 +59,3 @@ def like_float(number: float | None) -> str | None:
 def like_text(text: str | None) -> str | None:
     """What JSON has in common with what is read of it; any other text as it is."""
     return in_one_form(text) if text and text[0] in _JSON_BEGINS else text
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
