@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from cdckit_mysql.binlog.parser import EventParser
 from cdckit_mysql.offsets import LogOffset
-
-if TYPE_CHECKING:
-    from cdckit_mysql.streaming.processor import LogProcessor
-
-_ALL = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +28,3 @@ class BegunTransaction:
     def resumed(self, start: LogOffset) -> LogOffset:
         """The place as that of an interrupted reading: nothing from before it is told again."""
         return start.with_changes(event=1, counts=self.counts)
-
-    def enter(self, processor: LogProcessor, parser: EventParser) -> None:
-        """Brings both to where the transaction goes on."""
-        before = EventParser(processor.progress.file, self.pos, checksums=self.checksums)
-        processor.process(before.events((event, 0, len(event)) for event in self.events), _ALL)
-        parser.announced_by(before)

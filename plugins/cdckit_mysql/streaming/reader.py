@@ -29,6 +29,7 @@ from cdckit_mysql.streaming.transaction_range import TransactionRange
 
 _REST_OF_TRANSACTION = 0.02
 """How many seconds to wait for the rest of a transaction that has begun to arrive before its events are passed on."""
+_ALL = 1 << 62
 
 
 class LogReader:
@@ -267,7 +268,9 @@ def begun_processor(
     if begun is None:
         return make(start)
     processor = make(begun.resumed(start))
-    begun.enter(processor, parser)
+    before = EventParser(processor.progress.file, begun.pos, checksums=begun.checksums)
+    processor.process(before.events((event, 0, len(event)) for event in begun.events), _ALL)
+    parser.announced_by(before)
     return processor
 
 

@@ -52,7 +52,7 @@ from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 
 if TYPE_CHECKING:
-    from cdckit.engine.runners.tail import SparkStage
+    from cdckit.engine.runners.spark_stage import SparkStage
     from cdckit.engine.spark.batch_ledger import BatchLedger
 
 log = logging.getLogger("cdckit.runner")
@@ -322,16 +322,6 @@ class SparkRunner(Runner):
             open_state(StatePlace.of(self.pipeline), place).close()
         except StateError as error:
             log.warning("%s", error)
-
-
-def session_of(pipeline: ResolvedPipeline, stopping: StopSignal) -> SparkSession:
-    """The session that a pipeline runs in, started unless it is there.
-
-    Raises:
-        ConfigError: a package lacks, or Spark does not start.
-    """
-    delivery = make_delivery(pipeline, once=False, stopping=stopping)
-    return start_session(pipeline.name, pipeline.spark, delta=delivery.delta)
 
 
 def _notified(told: QueryNotices, notifications: SnapshotNotifications, end: Offset) -> Sequence[Record]:

@@ -39,8 +39,11 @@ class SparkStart:
 
     def _start(self) -> None:
         try:
-            from cdckit.engine.runners.spark import session_of  # noqa: PLC0415 - PySpark takes a second to import
+            from cdckit.engine.spark.deliveries import make_delivery  # noqa: PLC0415 - PySpark takes a second to import
+            from cdckit.engine.spark.session import start_session  # noqa: PLC0415
 
-            session_of(self._pipeline, self._stopping)
+            pipeline = self._pipeline
+            delivery = make_delivery(pipeline, once=False, stopping=self._stopping)
+            start_session(pipeline.name, pipeline.spark, delta=delivery.delta)
         except CdcError as error:
             log.debug("Spark does not start: %s", error)

@@ -12,9 +12,10 @@ from cdckit.engine.notices import RunNotices
 from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.engine.spark.delivery import Delivery, task_faults
+from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.inbox import Address
+from cdckit.engine.spark.task_context import task_faults
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder

@@ -12,8 +12,8 @@ from cdckit.api.sink import Sink
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_sink
 from cdckit.engine.quarantine.delivery import TolerantSink
-from cdckit.engine.spark.delivery import task_context, task_faults
 from cdckit.engine.spark.inbox import Address
+from cdckit.engine.spark.task_context import task_context, task_faults
 from cdckit.engine.spark.worker_cache import WorkerCache
 
 

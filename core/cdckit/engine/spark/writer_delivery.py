@@ -14,10 +14,11 @@ from cdckit.api.sink import Sink
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.quarantine.delivery import TolerantSink
 from cdckit.engine.runners.sink_offset import SinkOffset
-from cdckit.engine.spark.delivery import Delivery, task_context, task_faults
+from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.inbox import Address, host_of
+from cdckit.engine.spark.task_context import task_context, task_faults
 from cdckit.engine.spark.writer import SinkWriter, send_all
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder, planned_end
