@@ -4,6 +4,7 @@ that takes no more."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from pyspark.sql.types import StructType
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.datasource import CdckitDataSource, bound_to
 from cdckit.engine.spark.job import Job
+from cdckit.engine.spark.ledger_inbox import LedgerInbox
+from cdckit.engine.spark.notices import ProcessNotices
+from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.stream_reader import LIMITED, BareReader, StreamReader
 from spark.script import Script, lines
 from testkit.states import offset_in
@@ -56,6 +60,25 @@ def test_a_checkpoint_says_where_to_go_on(script: Script, reader: BareReader) ->
     fill(script, 0, 50)
     assert reader.partitions({"line": 30}, {"line": 30}) == []
     assert reader.latestOffset() == {"line": 50}
+
+
+def test_the_ledger_does_not_take_what_a_checkpoint_shows_for_the_batch(script: Script, tmp_path: Path) -> None:
+    """It ends where a batch does that is to come again, and has no tasks: all of them would have told."""
+    fill(script, 0, 50)
+    inbox = LedgerInbox(None, lambda: pytest.fail("no task asks"), tmp_path)
+    answers = {"ledger": inbox.planned, "parallelism": lambda: 2, "copy": lambda: None}
+    relay = Relay(ProcessNotices(), answers)
+    job = replace(job_of(script, tmp_path / "state"), relay=relay.address, ledger=inbox.address)
+    reader = BareReader(job)
+    try:
+        reader.partitions({"line": 30}, {"line": 30})
+        assert inbox.whole({"line": 30}) is None
+        reader.partitions({"line": 20}, {"line": 30})
+        assert inbox.whole({"line": 30}) is None, "no task has told"
+    finally:
+        reader.stop()
+        relay.close()
+        inbox.close()
 
 
 def test_a_batch_that_is_planned_once_more_moves_nothing(script: Script, reader: BareReader) -> None:
