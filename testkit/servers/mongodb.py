@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from pymongo import MongoClient
-from pymongo.errors import PyMongoError
+from pymongo.errors import AutoReconnect, PyMongoError
 
 from testkit.servers.apt import install
 from testkit.servers.cache import cached
@@ -158,9 +158,18 @@ class MongoReplicaSet:
         return MongoClient(self.uri, **options)
 
     def drop_database(self, name: str) -> None:
-        """Drop a database, if there is one of this name."""
+        """Drop a database, if there is one of this name, also where a busy machine has the primary go meanwhile."""
+        deadline = time.monotonic() + _SECONDS
         with self.client() as client:
-            client.drop_database(name)
+            while True:
+                try:
+                    client.drop_database(name)
+                except AutoReconnect:  # no primary is one, too
+                    if time.monotonic() > deadline:
+                        raise
+                    self.wait_until_complete()
+                else:
+                    return
 
     def close(self) -> None:
         """End every member and remove its data."""

@@ -77,8 +77,8 @@ class DocumentPlay:
         """
         for node in self._set.nodes:
             node.revive()
+        self._set.drop_database(self._database)
         with self._set.client() as client:
-            client.drop_database(self._database)
             self._client = client
             self._workload = DocumentWorkload(0, client[self._database])
             for number, step in enumerate(steps, 1):
