@@ -233,7 +233,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             check_topics(self._config, self._filters, self._history.tables_at(first.position))
             self._topics_checked = True
         with self._snapshot_due_where_lost():
-            splits = self._planner.splits(start, end, self._origin.bytes_between(first, last), parallelism)
+            size, first_split = self._origin.bytes_between(first, last), self._context.first_split()
+            splits = self._planner.splits(start, end, size, parallelism, first_split)
             self._planner.look_ahead(self._origin.bytes_between)
             return splits
 
