@@ -41,8 +41,10 @@ WARM_UPS = 3
 """So many batches are left out by default."""
 BATCHES = 8
 """Into about so many the backlog is cut by default."""
-SINKS = ("kafka", "spark", "delta")
-"""On Spark: Kafka, and the two that keep Delta tables, which are measured beside the direct runner's one."""
+BY_SPARK = "spark-no-files"
+"""The sink `spark` where no worker writes files, as none does with a database or an object store."""
+SINKS = ("kafka", "spark", BY_SPARK, "delta")
+"""On Spark: Kafka, and those that keep Delta tables, which are measured beside the direct runner's one."""
 _WHAT = {
     "plan": "plan: look at the log, cut it",
     "read": "read, decode, encode (and write, where nothing is shuffled)",
@@ -152,7 +154,10 @@ def _measured(
 def _target(sink: str, *, direct: bool = False) -> Iterator[Target]:
     """Of the direct runner, or of Spark."""
     if sink != "kafka":
-        yield DeltaTarget("delta" if direct else sink)
+        if direct:
+            yield DeltaTarget("delta")
+        else:
+            yield DeltaTarget("spark", options={"task.file.bytes": "0"}) if sink == BY_SPARK else DeltaTarget(sink)
         return
     with KafkaBroker(heap="512m", jvm=()) as broker, closing(KafkaTarget(broker)) as target:
         yield target

@@ -7,10 +7,11 @@ import os
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 from confluent_kafka import OFFSET_END, Consumer, KafkaException, TopicPartition
@@ -177,15 +178,24 @@ class DeltaTarget(Target):
     Args:
         sink: the sink that keeps them.
         mode: what they are.
+        options: of the sink besides.
     """
 
-    def __init__(self, sink: str = "spark", mode: str = "changelog") -> None:
+    def __init__(
+        self, sink: str = "spark", mode: str = "changelog", options: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._sink = sink
         self._mode = mode
+        self._options = options
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """The part of the command line that names it."""
-        return ("--sink", self._sink, "--set", f"sink.mode={self._mode}", "--set", f"sink.path={_lake(place)}")
+        told = {"mode": self._mode, "path": str(_lake(place)), **self._options}
+        return (
+            "--sink",
+            self._sink,
+            *(each for name, text in told.items() for each in ("--set", f"sink.{name}={text}")),
+        )
 
     def count(self, place: Place) -> int:
         """How many rows the tables' files hold, by their logs."""

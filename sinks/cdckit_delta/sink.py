@@ -37,7 +37,7 @@ class DeltaSink(LakeSink):
     def _target(self, topic: str) -> DeltaTarget:
         return DeltaTarget(self._options.place, self._options.storage, topic, self._options.placing)
 
-    def files(self, topic: str) -> DeltaFiles:
+    def files(self, topic: str, _columns: Sequence[str]) -> DeltaFiles:
         """The data files of a topic's table, which need not be there yet."""
         return self._target(topic).files
 

@@ -59,7 +59,13 @@ class LakeConfig(TableOptions):
 
     small_batch_rows: NonNegativeInt = 50_000
     """A Delta table that has at most so many rows in a batch is written by the driver itself, with delta-rs, where
-    `path` is a folder of the driver's machine; more rows are Spark's to write, and with 0 all are.
+    `path` is a folder of the driver's machine; more rows are Spark's to write, unless tasks do (`task.file.bytes`),
+    and with 0 all are Spark's.
+    """
+    task_file_bytes: NonNegativeInt = 4 << 20
+    """In `mode: changelog`, where the driver itself may write the table, and the workers are on its machine: a task
+    that has read so many bytes of the table's rows, as they take memory, puts them into a data file itself, which the
+    driver commits. With 0 no task does, and many rows are Spark's to write.
     """
     small_table_bytes: NonNegativeInt = 67_108_864
     """With `mode: mirror`: a table whose files are together larger than so many bytes is merged by Spark, however few
@@ -130,6 +136,17 @@ class LakeConfig(TableOptions):
             if text[found.end() : at] != ".":
                 return parts if found.end() == len(text) else []
         return []
+
+    @property
+    def written_by_driver(self) -> bool:
+        """Whether tables are such that the driver writes the small ones itself, where they are on its machine."""
+        small = bool(self.small_batch_rows) and not self.infers_columns
+        return self.format == "delta" and self.path is not None and small
+
+    @property
+    def filed_by_workers(self) -> bool:
+        """Whether workers on the driver's machine put many rows of such a table into data files."""
+        return self.mode == "changelog" and self.written_by_driver and bool(self.task_file_bytes)
 
     @property
     def placing(self) -> Placing:

@@ -1,4 +1,4 @@
-"""Small tables are written by the driver itself, by delta-rs: no job of Spark's for a few rows.
+"""Small tables are written by the driver itself, by delta-rs: no job of Spark's for a few rows, or for workers' files.
 
 A commit carries the batch's number as Spark's do, so that a table may change hands between two batches, or between two
 tries of one: what is there is not written again. Whatever delta-rs cannot, Spark is left to do.
@@ -21,7 +21,9 @@ from cdckit.tables.delta.passing import passes, reason
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.lake import rows as light_rows
+from cdckit.tables.lake.appending import append
 from cdckit.tables.lake.arrow_types import arrow_schema
+from cdckit.tables.lake.data_files import DataFiles
 from cdckit.tables.lake.mirror import Mirror
 from cdckit.tables.lake.rows import Held, Part
 from cdckit.tables.layout import POSITION
@@ -32,6 +34,7 @@ from cdckit_spark.folders import local_path
 from cdckit_spark.rows import TableRows
 from cdckit_spark.shared_target import SharedTarget
 from cdckit_spark.targets import SparkTarget
+from cdckit_spark.worker_files import shares_folders
 
 log = logging.getLogger("cdckit.spark")
 
@@ -56,23 +59,33 @@ class DriverWriter:
     Args:
         config: the sink's.
         place: the folder of all tables, on this machine.
+        shares_folders: whether workers on this machine may put files there.
     """
 
-    def __init__(self, config: LakeConfig, place: str) -> None:
+    def __init__(self, config: LakeConfig, place: str, *, shares_folders: bool) -> None:
         self.place = place
+        self.shares_folders = shares_folders
         self._config = config
 
     def takes(self, rows: TableRows) -> bool:
-        """Whether there are few rows, whose old values need not be looked up."""
-        few = rows.count <= self._config.small_batch_rows and rows.packed_bytes <= PACKED_BYTES
-        return few and not any(head.layout.moved for head in rows.headings)
+        """Whether there are few rows that are in no data file, whose old values need not be looked up."""
+        few = rows.filed or rows.count <= self._config.small_batch_rows
+        return few and rows.packed_bytes <= PACKED_BYTES and not any(head.layout.moved for head in rows.headings)
+
+    def files(self, topic: str) -> DataFiles | None:
+        """The data files of a topic's table, which need not be there yet; None where workers write none."""
+        return DeltaTarget(self.place, {}, topic).files if self.shares_folders else None
 
     def append(self, table: Table, rows: TableRows, batch: BatchId) -> bool:
         """Adds rows to a changelog; gives whether that is done, or Spark is to do it."""
 
         def write(target: DeltaTarget) -> None:
-            batches = light_rows.TableRows(rows.held or ()).typed(table.columns, table.fitting)
-            target.append(Rows.from_batches(list(batches), schema=arrow_schema(table.columns)), batch)
+            kept = light_rows.TableRows(rows.held or ())
+            if rows.filed:
+                append(target, kept, table.columns, table.fitting, batch)
+            else:
+                batches = kept.typed(table.columns, table.fitting)
+                target.append(Rows.from_batches(list(batches), schema=arrow_schema(table.columns)), batch)
 
         return self._written(table, rows, batch, write)
 
@@ -103,6 +116,8 @@ class DriverWriter:
         shared = table.target
         if rows.held is None or not isinstance(shared, SharedTarget) or (target := shared.light()) is None:
             return False
+        if rows.filed and not target.takes_files:
+            return False  # they are many
         try:
             if largest is not None and target.bytes > largest:
                 return False
@@ -137,9 +152,11 @@ def driver_writer(session: SparkSession, config: LakeConfig) -> DriverWriter | N
 
     It does so where tables are no Delta tables in a folder of this machine, and where its settings say how.
     """
-    if config.format != "delta" or config.path is None or config.infers_columns or not config.small_batch_rows:
+    if not config.written_by_driver or config.path is None:
         return None
     if any(name.startswith(_SPARKS_OWN) for name in session.conf.getAll):
         return None
     place = local_path(session, config.path)
-    return None if place is None else DriverWriter(config, place)
+    if place is None:
+        return None
+    return DriverWriter(config, place, shares_folders=shares_folders(session, config, place))

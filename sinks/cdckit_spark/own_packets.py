@@ -43,10 +43,12 @@ class OwnPackets:
 
     def made(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The packets of Arrow batches."""
+        before = 0
         for batch in batches:
             packets = [*self._of(batch)]
             if packets:
-                yield table_packets(packets)
+                yield table_packets(packets, before)
+                before += sum(len(packet.data) for packet in packets)
 
     def _of(self, batch: pa.RecordBatch) -> Iterator[Packet]:
         emptied = pc.fill_null(pc.equal(batch.column(OP), "t"), False)

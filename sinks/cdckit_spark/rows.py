@@ -15,6 +15,7 @@ from cdckit import MarkKind, lane_of
 from cdckit.tables.definitions import Fitting, Places
 from cdckit.tables.documents import DOCUMENT, DeclaredColumn, with_columns
 from cdckit.tables.fitted_rows import fitted, moved_to
+from cdckit.tables.lake.data_files import DataFile, DataFiles, FiledRows
 from cdckit.tables.lake.rows import Held, Part
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark, left_marks
@@ -37,6 +38,7 @@ class Heading(NamedTuple):
         rows: how many there are.
         last: the position of the last packet's first row.
         packed_bytes: how large the packets are, compressed.
+        filed: whether they have the names of data files in the place of rows.
     """
 
     position: str
@@ -44,6 +46,7 @@ class Heading(NamedTuple):
     rows: int
     last: str
     packed_bytes: int
+    filed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class TableRows:
         inferred: columns to read out of the documents besides.
         held: the rows themselves, where they were brought to the driver.
         made: packets that the driver has made besides.
+        files: the table's data files, of which workers may have written some.
     """
 
     packets: DataFrame
@@ -67,6 +71,7 @@ class TableRows:
     inferred: Sequence[DeclaredColumn] = ()
     held: Sequence[Part] | None = None
     made: Sequence[Packet] = ()
+    files: DataFiles | None = None
 
     @property
     def _own(self) -> DataFrame:
@@ -82,6 +87,16 @@ class TableRows:
     def count(self) -> int:
         """How many rows there are."""
         return sum(heading.rows for heading in self.headings)
+
+    @property
+    def filed(self) -> bool:
+        """Whether some are in data files."""
+        return any(heading.filed for heading in self.headings)
+
+    def file_of(self, data: bytes) -> FiledRows | None:
+        """The data file that a packet names; None where it has rows."""
+        file = DataFile.loads(data)
+        return None if file is None or self.files is None else FiledRows(file, self.files)
 
     @property
     def packed_bytes(self) -> int:
@@ -130,7 +145,7 @@ class TableRows:
         types = StructType.fromDDL(ddl)
         assert isinstance(types, StructType)
         wanted = arrow_schema(types)
-        inferred, fits = self.inferred, fitting or Fitting()
+        inferred, fits, files = self.inferred, fitting or Fitting(), self.files
 
         def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
@@ -140,7 +155,7 @@ class TableRows:
                     if fits.older or fits.places:
                         head = Layout.loads(layout.as_py())
                         given, moved = fits.missing(position.as_py(), head), fits.moved(position.as_py(), head)
-                    for rows in rows_of(data.as_py()):
+                    for rows in _unpacked(data.as_py(), files):
                         wide = with_columns(rows, inferred) if inferred and DOCUMENT in rows.schema.names else rows
                         there = moved_to(wide, moved) if moved else wide
                         yield pa.record_batch(fitted(there, wanted, given, fits.tolerant))
@@ -171,6 +186,13 @@ class TableRows:
     def widened(self, columns: Sequence[DeclaredColumn]) -> TableRows:
         """The rows with columns that are read out of their documents, behind these."""
         return replace(self, inferred=columns, headings=[_widened(head, columns) for head in self.headings])
+
+
+def _unpacked(data: bytes, files: DataFiles | None) -> Iterator[pa.RecordBatch]:
+    """The rows of a packet, or of the data file that it names."""
+    if files is None or (file := DataFile.loads(data)) is None:
+        return rows_of(data)
+    return map(pa.record_batch, FiledRows(file, files))
 
 
 def _heading(packet: Packet) -> Heading:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
@@ -73,11 +74,17 @@ class SharedTarget(DeltaTarget):
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments."""
         found = self._seen()
-        if found is None or needs_mapping(columns) or self._placing.asks:  # which Spark checks, with what it needs
+        # Which Spark checks, with what it needs; it makes none where workers have put files of the batch already.
+        by_spark = self._placing.asks or (needs_mapping(columns) and not self._is_filed)
+        if found is None or by_spark:
             self._current = False
             super().create(columns, notes, comments)
         else:
             found.create(columns, notes, comments)
+
+    @property
+    def _is_filed(self) -> bool:
+        return self._config.filed_by_workers and any(Path(self._light.path).glob("*.parquet"))
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import NamedTuple
 
 from deltalake.exceptions import DeltaError
@@ -22,6 +23,7 @@ from cdckit.tables.delta.passing import passes as light_passes, reason as light_
 from cdckit.tables.destinations import Names
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.evolution import Evolution
+from cdckit.tables.lake.data_files import FiledRows
 from cdckit.tables.logged_marks import Logged
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
@@ -35,14 +37,16 @@ from cdckit_spark.catalogs import check_catalog
 from cdckit_spark.checks import check_place
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.driver import PACKED_BYTES, DriverWriter, driver_writer
+from cdckit_spark.few_packets import few_packets
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
-from cdckit_spark.packets import held, parted, rehearsed, tables_of
+from cdckit_spark.packets import files_of, held, parted, rehearsed, tables_of
 from cdckit_spark.reasons import reason
 from cdckit_spark.refusals import Search, finding_rows, refused_rows, refuses_rows
 from cdckit_spark.rows import TableRows
 from cdckit_spark.shared_target import SharedTarget
 from cdckit_spark.targets import DeltaTarget, ParquetTarget, SparkTarget
+from cdckit_spark.worker_files import filing
 
 log = logging.getLogger("cdckit.spark")
 
@@ -84,12 +88,17 @@ class LakeSink(SparkTableSink):
         """Looks for Java, and whether the tables' folder can be made where it is on this machine."""
         return [check_place(config)]
 
-    def encoder(self) -> RowEncoder:
+    def encoder(self) -> TableEncoder:
         """Typed rows, with columns about the change for a changelog."""
         config = self.config
         return TableEncoder(
             config.mode, config.unavailable_value_placeholder, config.declared_columns, inferred=config.infers_columns
         )
+
+    def task_encoder(self, *, beside_driver: bool) -> RowEncoder:
+        """Typed rows, sent through Spark or, where workers write files, put into these."""
+        encoder = self.encoder()
+        return filing(encoder, self.config) if beside_driver and self.config.filed_by_workers else encoder
 
     def open(self, session: SparkSession, context: TableContext) -> None:
         """Notes the session; tables are looked at when their first rows come.
@@ -116,6 +125,7 @@ class LakeSink(SparkTableSink):
             )
         self._policy = Policy(self.config.mode == "mirror", self.config.behavior, context.marks)
         self._driver = driver_writer(session, self.config)
+        self.shares_folders = self._driver is not None and self._driver.shares_folders
         self._pool = ThreadPoolExecutor(self.config.tables_parallel, "cdckit-table")
 
     def write(self, packets: DataFrame, batch: int) -> int:
@@ -123,34 +133,57 @@ class LakeSink(SparkTableSink):
         # Each table is a job of its own over the same packets: read once, from the source.
         packets = packets.persist(StorageLevel.MEMORY_AND_DISK)
         number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._asked()
+        filed: list[FiledRows] = []
         try:
-            tables = tables_of(packets)
+            tables = self._tables_of(packets)
             with self._context.writing_snapshot(set().union(*map(_begun, tables.values()))):
-                for left in self._parts(tables, packets):
+                for left in self._parts(tables, packets, filed):
                     while left := self._write_tables(left, number, asked):
                         pass
             return sum(rows.count for rows in tables.values())
         finally:
             packets.unpersist()
+            for file in filed:
+                file.discard()
 
     def rehearse(self, packets: DataFrame) -> None:
         """Has Java compile what every batch is asked."""
         packets = packets.persist(StorageLevel.MEMORY_AND_DISK)
         try:
+            few_packets(packets)
             rehearsed(packets)
         finally:
             packets.unpersist()
 
-    def _parts(self, tables: dict[str, TableRows], packets: DataFrame) -> Iterator[dict[str, TableRows]]:
-        """The small tables with their rows, as many at a time as the driver holds; then those that Spark writes."""
+    def _tables_of(self, packets: DataFrame) -> dict[str, TableRows]:
+        """The tables of a batch; with their rows, where these are few and the driver may write them."""
+        if self._driver is None:
+            return tables_of(packets)
+        few = few_packets(packets, self._driver.files)
+        return tables_of(packets, self._driver.files) if few is None else few
+
+    def _parts(
+        self, tables: dict[str, TableRows], packets: DataFrame, filed: list[FiledRows]
+    ) -> Iterator[dict[str, TableRows]]:
+        """The small tables with their rows, as many at a time as the driver holds; then those that Spark writes.
+
+        Args:
+            tables: what the batch has for each.
+            packets: the batch's.
+            filed: takes the data files among them.
+        """
         driver = self._driver
         if driver is None:
             yield tables
             return
         small = {topic: rows for topic, rows in tables.items() if driver.takes(rows) and not self._left(topic)}
         for part in parted(small, 4 * PACKED_BYTES):
-            yield held(part, packets)
-        yield {topic: rows for topic, rows in tables.items() if topic not in small}
+            whole = held(part, packets)
+            filed += files_of(whole, packets)
+            yield whole
+        large = {topic: replace(rows, held=None) for topic, rows in tables.items() if topic not in small}
+        filed += files_of(large, packets)
+        yield large
 
     def _left(self, topic: str) -> bool:
         """Whether Spark alone is known to write a topic's table."""

@@ -250,6 +250,12 @@ class Changelog(LoggedRows, Lake):
         self.keys = keys
 
 
+class FiledChangelog(Changelog):
+    """The same whose data files workers write, be they ever so small."""
+
+    sink: ClassVar[Mapping[str, Any]] = {"task.file.bytes": 1}
+
+
 class SignalledChangelog(Changelog):
     """The same where the planner takes signals."""
 

@@ -28,6 +28,7 @@ from histories.on_spark import (
     DriversIcebergChangelog,
     DriversIcebergMirror,
     DriversMirror,
+    FiledChangelog,
     HandedOverChangelog,
     HandedOverMirror,
     Mirror,
@@ -171,6 +172,7 @@ _MIRRORS: Mapping[str, Callable[..., Tables]] = {
 }
 _CHANGELOGS: Mapping[str, Callable[..., Tables]] = {
     "changelog": Changelog,
+    "changelog-files": FiledChangelog,
     "changelog-signals": SignalledChangelog,
     "changelog-tail": HandedOverChangelog,
     "delta-changelog": DeltaChangelog,

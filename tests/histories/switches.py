@@ -16,8 +16,10 @@ PATHS = (
     "spark-delta-changelog",
     "spark-iceberg",
     "spark-iceberg-changelog",
+    "changelog-files",
 )
-"""The same by other paths: signals are taken, a direct process has the tail, the driver makes the commits."""
+"""The same by other paths: signals are taken, a direct process has the tail, the driver makes the commits, workers
+write files."""
 ON_SPARK = (*LAKES, *PATHS)
 
 MAPLESS = (

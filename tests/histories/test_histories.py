@@ -31,7 +31,7 @@ ICEBERG = range(321, 371)
 ICEBERG_SMALL = range(321, 322)
 ICEBERG_CHANGELOGS = range(371, 381)
 VERSIONS = range(381, 401)
-ON_SPARK = {path: range(first, first + 25) for path, first in zip(PATHS, range(401, 601, 25), strict=True)}
+ON_SPARK = {path: range(first, first + 25) for path, first in zip(PATHS, range(401, 626, 25), strict=True)}
 UNTOLD = pytest.mark.unequal(
     "events and rows of changelogs lack what a later column gave them, and no event tells of DROP and RENAME",
     always=False,

@@ -19,7 +19,8 @@ ROWS = TableRows(sentinel.packets, "t", [Heading("1", LAYOUT, 5, "1", 100)])
 
 
 def _takes(rows: TableRows) -> bool:
-    return DriverWriter(LakeConfig.load({"path": "/lake", "small.batch.rows": 10}, "sink")[0], "/lake").takes(rows)
+    config, _ = LakeConfig.load({"path": "/lake", "small.batch.rows": 10}, "sink")
+    return DriverWriter(config, "/lake", shares_folders=True).takes(rows)
 
 
 @pytest.mark.parametrize("kind", list(MarkKind))

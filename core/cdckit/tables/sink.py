@@ -102,6 +102,9 @@ class SparkTableSink(TableSink):
     read_by_workers: bool = False
     """Whether Spark's workers may read its tables for `cdc diff`."""
 
+    shares_folders: bool = True
+    """Whether workers on the driver's machine may write into the folders of its tables; known once it is open."""
+
     @abstractmethod
     def encoder(self) -> RowEncoder:
         """A new encoder, which keeps nothing. Called in any process, `open` or not."""
@@ -110,7 +113,7 @@ class SparkTableSink(TableSink):
         """A new encoder for one task of a worker, where `open` is not called; by default that of `encoder`.
 
         Args:
-            beside_driver: whether the worker has the folders of the driver's machine.
+            beside_driver: whether the worker has the folders of the driver's machine, and the sink `shares_folders`.
         """
         return self.encoder()
 

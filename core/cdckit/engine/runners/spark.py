@@ -164,6 +164,7 @@ class SparkRunner(Runner):
             besides=True,
             kept=self._kept_inbox(session, stack) if in_order else None,
             spools=(session.sparkContext.master or "").startswith("local"),
+            shares_folders=delivery.shares_folders,
         )
         source = make_source(self.pipeline)
         stack.callback(source.close)

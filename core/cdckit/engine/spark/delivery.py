@@ -42,6 +42,9 @@ class Delivery(ABC):
     interval_ms: int = 0
     """How long, in milliseconds, changes are gathered for one batch; 0: as they come."""
 
+    shares_folders: bool = True
+    """Whether workers on this machine may write into the folders of the sink's tables, once it is open."""
+
     ledger: BatchLedger | None = None
     """Adds up the rows of each batch; None: no ledger is kept."""
 

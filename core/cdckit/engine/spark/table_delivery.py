@@ -54,6 +54,7 @@ class TableDelivery(Delivery):
         self.schedule = source.retry_schedule()
         context = table_context(self.pipeline, generation.id, self.state.kept, activity, marks=source.tells_marks)
         self.sink.open(session, replace(context, pause=self._pause, finds_refused=self.faults is not None))
+        self.shares_folders = self.sink.shares_folders
 
     def deliver(self, frame: DataFrame, batch: int) -> int:
         """Hands the packets to the sink."""

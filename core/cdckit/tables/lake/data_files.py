@@ -7,7 +7,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from arro3.core import RecordBatch
 
@@ -35,6 +35,9 @@ class DataFile:
     written_ms: int
     statistics: str
 
+    BEGIN: ClassVar[bytes] = b"{"
+    """What `dumps` begins with."""
+
     def dumps(self) -> bytes:
         """As a packet's data, which begins otherwise than rows do."""
         return json.dumps(asdict(self)).encode()
@@ -42,7 +45,7 @@ class DataFile:
     @classmethod
     def loads(cls, data: bytes) -> Self | None:
         """What `dumps` gave; None: the data are something else."""
-        return cls(**json.loads(data)) if data.startswith(b"{") else None
+        return cls(**json.loads(data)) if data.startswith(cls.BEGIN) else None
 
 
 class DataFileWriter(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -18,6 +19,9 @@ from cdckit.tables.lake.faults import Faults
 from cdckit.tables.layout import Layout
 from cdckit.tables.sink import Packet
 from cdckit.tables.streams import arrow_stream
+
+FilesOf: TypeAlias = Callable[[str, Sequence[str]], DataFiles | None]
+"""Gives the data files of a topic's table for rows that have some columns; None: these are not to be put there."""
 
 _GROUP_BYTES = 32 << 20
 """So much of a table waits at the most until it is written into its file, as a row group."""
@@ -45,6 +49,11 @@ class _Share:
         self.rows += batch.num_rows
         self.bytes += batch.nbytes
 
+    @property
+    def stays(self) -> bool:
+        """Whether there are rows that wait, or a file that more may come into."""
+        return bool(self.batches) or self.writer is not None
+
     def taken(self) -> pa.Table:
         """The rows that wait, which then wait no more."""
         rows = pa.Table.from_batches(self.batches, self.schema)
@@ -66,13 +75,13 @@ class GatheringTableEncoder:
 
     Args:
         encoder: makes columns of records.
-        files: gives the data files of a topic's table.
+        files: gives the data files of tables.
         faults: how what goes wrong with files is told.
         least: so many bytes in memory a table's rows take at least that are put into a file. The driver puts together
             what all workers have of the others: one small file a batch in the place of one for each worker.
     """
 
-    def __init__(self, encoder: TableEncoder, files: Callable[[str], DataFiles], faults: Faults, least: int) -> None:
+    def __init__(self, encoder: TableEncoder, files: FilesOf, faults: Faults, least: int) -> None:
         self._encoder = encoder
         self._files = files
         self._faults = faults
@@ -117,23 +126,30 @@ class GatheringTableEncoder:
         full = last or sum(share.bytes for share in shares) >= _MOST_BYTES
         packets: list[Packet] = []
         for share in shares:
-            if share.bytes >= (self._least if full else _GROUP_BYTES) or (full and share.writer is not None):
-                self._write(share)
-            elif full:
+            large = share.bytes >= (self._least if full else _GROUP_BYTES)
+            writer = self._writer(share) if large else share.writer
+            if writer is not None and (full or large):
+                self._write(share, writer)
+            elif full or large:
                 packets += share.packets()
-            if last and share.writer is not None:
-                packets.append(self._close(share, share.writer))
-        if full:
-            self._ended = [share for share in self._ended if share.writer is not None and not last]
-            self._open = {place: share for place, share in self._open.items() if share.writer is not None and not last}
+            if last and writer is not None:
+                packets.append(self._close(share, writer))
+        self._ended = [share for share in self._ended if share.stays and not last]
+        self._open = {place: share for place, share in self._open.items() if share.stays and not last}
         return packets
 
-    def _write(self, share: _Share) -> None:
-        with self._faults.told(share.topic):
-            if share.writer is None:
-                share.writer = self._files(share.topic).writer(share.schema)
-            if share.batches:
-                share.writer.write(share.taken())
+    def _writer(self, share: _Share) -> DataFileWriter | None:
+        """What writes the share's file; None: its rows are not to be put into one."""
+        if share.writer is None:
+            with self._faults.told(share.topic):
+                files = self._files(share.topic, share.schema.names)
+                share.writer = None if files is None else files.writer(share.schema)
+        return share.writer
+
+    def _write(self, share: _Share, writer: DataFileWriter) -> None:
+        if share.batches:
+            with self._faults.told(share.topic):
+                writer.write(share.taken())
 
     def _close(self, share: _Share, writer: DataFileWriter) -> Packet:
         with self._faults.told(share.topic):
