@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,3 +24,11 @@ def start_jvm() -> None:
         # Java fences off the stack of the thread that starts it behind so much, 1 MB unless told: Python's C recursion
         # (from 3.12 on up to 10,000 levels, as of deep JSON) needs more.
         jpype.startJVM("-Duser.timezone=UTC", "-Xss8m", classpath=[str(jar) for jar in libraries()])
+
+
+def own_classes() -> Any:
+    """A loader whose classes no other test has loaded, nor told what is told them once in a process."""
+    start_jvm()
+    urls = [jpype.JClass("java.io.File")(str(jar)).toURI().toURL() for jar in libraries()]
+    platform = jpype.JClass("java.lang.ClassLoader").getPlatformClassLoader()
+    return jpype.JClass("java.net.URLClassLoader")(urls, platform)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ from cdckit.api.schema import INT64, OPTIONAL_INT64, OPTIONAL_STRING, STRING, st
 from cdckit.api.struct import Struct
 from cdckit.errors import TransformError
 from transforms.change_events import applied
-from transforms.jvm import jpype, start_jvm
+from transforms.jvm import jpype, own_classes
 from transforms.recorded import written
 
+DEBEZIUMS = "io.debezium.transforms.tracing.ActivateTracingSpan"
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CONTEXT = f"# of the application\ntraceparent=00-{TRACE}-{SPAN}-01\n"
 ROW = struct_schema("s.t.Value", {"id": INT64, "tracingspancontext": OPTIONAL_STRING, "other": OPTIONAL_STRING})
@@ -57,7 +59,7 @@ def event(context: str | None = CONTEXT, other: str | None = None) -> Record:
 
 def traced(record: Record, **options: Any) -> Record:
     named = {name.replace("_", "."): value for name, value in options.items()}
-    return applied(record, "io.debezium.transforms.tracing.ActivateTracingSpan", named)
+    return applied(record, DEBEZIUMS, named)
 
 
 def test_a_change_and_its_reading_become_spans_behind_the_applications(spans: InMemorySpanExporter) -> None:
@@ -122,9 +124,10 @@ def test_a_context_that_cannot_be_read_is_named(context: Any) -> None:
 
 
 class Kept:
-    """What Java's SDK asks of a processor: it keeps each span that ended."""
+    """What Java's SDK asks of a processor: it keeps each span that ended; and the loader of that SDK's classes."""
 
-    def __init__(self) -> None:
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
         self.spans: list[Any] = []
 
     def onStart(self, _parent: Any, _span: Any) -> None:  # noqa: N802 - Java's names
@@ -142,14 +145,15 @@ class Kept:
 
 @pytest.fixture(scope="session")
 def java() -> Kept:
-    """Java's SDK, set up once, before Debezium's class is loaded, which asks for it once."""
-    start_jvm()
-    kept, sdk = Kept(), "io.opentelemetry.sdk"
-    processor = jpype.JProxy(f"{sdk}.trace.SpanProcessor", inst=kept)
-    provider = jpype.JClass(f"{sdk}.trace.SdkTracerProvider").builder().addSpanProcessor(processor).build()
-    w3c = jpype.JClass("io.opentelemetry.api.trace.propagation.W3CTraceContextPropagator").getInstance()
-    propagators = jpype.JClass("io.opentelemetry.context.propagation.ContextPropagators").create(w3c)
-    builder = jpype.JClass(f"{sdk}.OpenTelemetrySdk").builder().setTracerProvider(provider).setPropagators(propagators)
+    """Java's SDK, set up once, for a class of Debezium's of its own: it asks for the SDK once, when it is loaded."""
+    kept, api, sdk = Kept(own_classes()), "io.opentelemetry", "io.opentelemetry.sdk"
+    jpype.JClass(DEBEZIUMS)()  # as other tests of this process may have
+    found = partial(jpype.JClass, loader=kept.loader)
+    processor = jpype.JProxy(found(f"{sdk}.trace.SpanProcessor"), inst=kept)
+    provider = found(f"{sdk}.trace.SdkTracerProvider").builder().addSpanProcessor(processor).build()
+    w3c = found(f"{api}.api.trace.propagation.W3CTraceContextPropagator").getInstance()
+    propagators = found(f"{api}.context.propagation.ContextPropagators").create(w3c)
+    builder = found(f"{sdk}.OpenTelemetrySdk").builder().setTracerProvider(provider).setPropagators(propagators)
     builder.buildAndRegisterGlobal()
     return kept
 
@@ -184,9 +188,9 @@ def test_spans_and_headers_are_debeziums(
 ) -> None:
     from transforms.recordings.record import Peer
 
-    given, name = event(context), "io.debezium.transforms.tracing.ActivateTracingSpan"
+    given, name = event(context), DEBEZIUMS
     java.spans.clear()
-    there: Any = Peer([{"type": name, **options}]).answer(written(given) or {})
+    there: Any = Peer([{"type": name, **options}], java.loader).answer(written(given) or {})
     here = written(applied(given, name, options))
     ended = spans.get_finished_spans()
     assert [told_here(span) for span in ended] == [told_there(span) for span in java.spans]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -32,15 +33,16 @@ def main(jars: str, *cases: str) -> None:
 
 
 class Peer:
-    """A chain of Java transforms, and the JsonConverter around it."""
+    """A chain of Java transforms, and the JsonConverter around it, of the JVM's own classes or of another loader's."""
 
-    def __init__(self, transforms: list[dict[str, Any]]) -> None:
-        self.converter = jpype.JClass("org.apache.kafka.connect.json.JsonConverter")()
+    def __init__(self, transforms: list[dict[str, Any]], loader: Any = None) -> None:
+        self._class = partial(jpype.JClass, loader=loader)
+        self.converter = self._class("org.apache.kafka.connect.json.JsonConverter")()
         settings = {"schemas.enable": "true", "replace.null.with.default": "false"}
         self.converter.configure(_java_map(settings), False)
         self.transforms = []
         for options in transforms:
-            transform = jpype.JClass(options["type"])()
+            transform = self._class(options["type"])()
             transform.configure(_java_map({k: str(v) for k, v in options.items() if k != "type"}))
             self.transforms.append(transform)
 
@@ -62,12 +64,12 @@ class Peer:
         """The event as Kafka Connect's record."""
         topic = event["topic"]
         key, value = (self.read(topic, event[part]) for part in ("key", "value"))
-        headers = jpype.JClass("org.apache.kafka.connect.header.ConnectHeaders")()
+        headers = self._class("org.apache.kafka.connect.header.ConnectHeaders")()
         for header in event["headers"]:
             read = self.converter.toConnectHeader(topic, header["key"], _bytes(header["value"]))
             headers.add(header["key"], read)
         empty = _java_map({})
-        return jpype.JClass("org.apache.kafka.connect.source.SourceRecord")(
+        return self._class("org.apache.kafka.connect.source.SourceRecord")(
             empty,
             empty,
             topic,
