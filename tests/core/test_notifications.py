@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from cdckit.api.notices import UNHEARD
+from cdckit.api.notices import UNHEARD, Notices
 from cdckit.api.record import Batch, Record
 from cdckit.connector.notifications import Notification, NotificationOptions, Notifications
-from cdckit.connector.notifications.listener import SnapshotListener
+from cdckit.connector.notifications.listener import ReadInPartsListener, SnapshotListener
+from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.testing.notices import RecordedNotices
 
 
-def _notifications(told: RecordedNotices, **options: str) -> Notifications:
+def _notifications(told: Notices, **options: str) -> Notifications:
     named = {name.replace("_", "."): value for name, value in options.items()}
 
     return Notifications(NotificationOptions.load(named, "source")[0], "shop", told)
@@ -83,3 +84,29 @@ def test_a_snapshot_tells_how_it_ends(last: dict[str, bool], ends_as: str) -> No
         ["told"],
     ]
     assert told.notifications[2].additional_data["data_collections"] == "d.a,d.signals"
+
+
+def test_a_snapshot_in_parts_tells_of_each_table_once_and_how_it_ends() -> None:
+    """One that begins anew was broken off. Of a blocking one the source itself sends what there is to tell."""
+    told = RecordedNotices()
+    listener = ReadInPartsListener(_notifications(told), told)
+    listener.snapshot_started({"d.a": 3, "d.b": 1})
+    listener.snapshot_progress("d.a", rows=0, estimate=3, finished=False)
+    listener.snapshot_progress("d.b", rows=0, estimate=1, finished=False)
+    listener.snapshot_progress("d.a", rows=2, estimate=3, finished=False)
+    listener.snapshot_started({"d.a": 3})
+    listener.snapshot_progress("d.a", rows=3, estimate=3, finished=True)
+    listener.snapshot_ended(completed=True)
+    blocking = BlockingSnapshotNotices(_notifications(listener), ["d.b"])
+    blocking.started()
+    blocking.begins("d.b")
+    blocking.ends("d.b")
+    blocking.completed()
+    listener.snapshot_started({"d.b": 1})
+    listener.snapshot_ended(completed=False)
+    scan = ["IN_PROGRESS", "TABLE_SCAN_COMPLETED"]
+    assert [one.type for one in told.notifications] == [
+        "STARTED", "IN_PROGRESS", "ABORTED", "STARTED", *scan, "COMPLETED",
+        "STARTED", *scan, "COMPLETED", "STARTED", "ABORTED",
+    ]  # fmt: skip
+    assert len(told.of("snapshot_started")) == 4

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from cdckit.cli.main import call
 from delta_sink.shop import Shop
-from testkit.running import Pipeline
+from testkit.running import Ended, Pipeline, create_reader
 from testkit.servers.mongodb import MongoReplicaSet
+from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SIGNAL_PRIVILEGES
 
 TABLES = """
 CREATE TABLE a (id INT PRIMARY KEY, v INT); INSERT INTO a VALUES (1, 1), (2, 2), (3, 3);
@@ -47,6 +49,30 @@ def test_collections_are_told_as_they_are_read(
     pipeline = Pipeline(tmp_path, source, {"type": "delta", "mode": "mirror", "path": str(tmp_path / "lake")})
     assert pipeline.run("--once").code == 0
     assert _told(pipeline) == ("completed", {f"{unique_name}.a": (30, True)})
+
+
+def test_notifications_come_to_the_log(shop: Shop) -> None:
+    """Of a blocking snapshot, which the source reads as a whole, they come once, too."""
+    create_reader(shop.server, *CAPTURE_PRIVILEGES, *SIGNAL_PRIVILEGES)
+    shop.run(TABLES + "CREATE TABLE signals (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048));")
+    a, none, signals = (f"{shop.name}.{table}" for table in ("a", "none", "signals"))
+    pipeline = shop.pipeline(
+        {"tables.parallel": 1}, notification_enabled_channels="log", signal_data_collection=signals
+    )
+    scan = ["IN_PROGRESS", "TABLE_SCAN_COMPLETED"]
+    told = _notified(pipeline.run("--once"))
+    assert [kind for kind, _ in told] == ["STARTED", *scan, *scan, "COMPLETED"]
+    rows = {data["scanned_collection"]: data["total_rows_scanned"] for kind, data in told if kind == scan[1]}
+    assert rows == {a: "3", none: "0"}
+    assert all(data["data_collections"] == f"{a},{none}" for kind, data in told if kind in scan)
+    data = json.dumps({"type": "blocking", "data-collections": [a]})
+    shop.server.execute(f"INSERT INTO {signals} VALUES ('1', 'execute-snapshot', %s)", (data,))
+    assert [kind for kind, _ in _notified(pipeline.run("--once"))] == ["SKIPPED", "STARTED", *scan, "COMPLETED"]
+
+
+def _notified(ended: Ended) -> list[tuple[str, dict[str, str]]]:
+    assert ended.code == 0, ended.stderr
+    return [(kind, json.loads(data)) for kind, data in re.findall(r"Initial Snapshot (\w+): (.*)$", ended.stderr, re.M)]
 
 
 def _told(pipeline: Pipeline) -> tuple[str, dict[str, tuple[int, bool]]]:

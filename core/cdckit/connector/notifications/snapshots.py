@@ -8,6 +8,8 @@ from typing import Literal
 from cdckit.connector.notifications.notifications import Notifications
 from cdckit.connector.snapshot_progress import SnapshotProgress
 
+INITIAL = "Initial Snapshot"
+"""What those of the snapshot before the log are about, and of blocking ones."""
 ScanStatus = Literal["SUCCEEDED", "EMPTY", "NO_PRIMARY_KEY", "SKIPPED", "SQL_EXCEPTION", "UNKNOWN_SCHEMA"]
 """How the scan of a table or collection ended."""
 
@@ -30,12 +32,12 @@ class InitialSnapshotNotices:
 
     def send(self, kind: Literal["STARTED", "COMPLETED", "ABORTED", "SKIPPED"]) -> None:
         """Something has happened to the snapshot as a whole."""
-        self._notifications.send("Initial Snapshot", kind)
+        self._notifications.send(INITIAL, kind)
 
     def begins(self, name: str) -> None:
         """A table or collection is read now."""
         self._notifications.send(
-            "Initial Snapshot",
+            INITIAL,
             "IN_PROGRESS",
             data_collections=self._scanned,
             current_collection_in_progress=name,
@@ -44,7 +46,7 @@ class InitialSnapshotNotices:
     def scanned(self, name: str, rows: int, status: ScanStatus = "SUCCEEDED") -> None:
         """A table or collection has been read, or left."""
         self._notifications.send(
-            "Initial Snapshot",
+            INITIAL,
             "TABLE_SCAN_COMPLETED",
             data_collections=self._captured,
             scanned_collection=name,

@@ -45,3 +45,8 @@ class PartsNotices(PassedNotices):
         """
         if self._begun and source.snapshot_point(end) is None:
             self.snapshot_ended(completed=True)
+
+    def broken_off(self) -> None:
+        """The run is over: so is a snapshot that it did not finish."""
+        if self._begun:
+            self.snapshot_ended(completed=False)

@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from cdckit.api.notices import Notices
 from cdckit.api.record import Record
 from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore
+from cdckit.connector.notifications import NotificationOptions, Notifications
+from cdckit.connector.notifications.listener import ReadInPartsListener
 from cdckit.connector.signals.inbox import FOLDER
 from cdckit.engine.barrier import BarrierRequests
 from cdckit.engine.chain import TransformChain, make_chain
@@ -75,7 +78,9 @@ class TableRun:
         leave_to_state(state)
         stack.callback(sink.close)
         faulty = self._faulty(chain, stack)
-        told = PartsNotices(runner.notices)
+        told = PartsNotices(self._notified())
+        if self._handover is None:
+            stack.callback(told.broken_off)
         source, counts = self._opened(stack, faulty, told)
         saved = state.load_offset()
         batches = TableBatches(state, saved)
@@ -105,6 +110,15 @@ class TableRun:
             raise
         self._save(progress)
         looks.ended()
+
+    def _notified(self) -> Notices:
+        """Whom the source tells of its snapshot, with the notifications of it; tables have no rows of these."""
+        config, told = self._pipeline.source_config, self._runner.notices
+        if self._handover is not None or not isinstance(config, NotificationOptions):
+            return told
+        channels = "log" if config.logs_notifications else ""
+        config = config.model_copy(update={"notification_enabled_channels": channels})
+        return ReadInPartsListener(Notifications(config, config.logical_name or self._pipeline.name, told), told)
 
     def _ledger(self, source: Source) -> RecordLedger | None:
         if not self._pipeline.ledger:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cdckit.api.notices import Notices
 from cdckit.api.record import Record
-from cdckit.connector.notifications.listener import ReadElsewhereListener
+from cdckit.connector.notifications.listener import ReadInPartsListener
 from cdckit.connector.notifications.notifications import Notifications
 from cdckit.connector.notifications.options import NotificationOptions
 from cdckit.engine.config.pipeline import ResolvedPipeline
@@ -30,7 +30,7 @@ class SnapshotNotifications:
         config, self.notices, self._notifications = pipeline.source_config, notices, None
         if config.reads_in_order and isinstance(config, NotificationOptions):
             self._notifications = Notifications(config, config.logical_name or pipeline.name, notices)
-            self.notices = ReadElsewhereListener(self._notifications, notices)
+            self.notices = ReadInPartsListener(self._notifications, notices)
 
     def take(self) -> Sequence[Record]:
         """The records that wait; nobody may tell anything meanwhile."""
