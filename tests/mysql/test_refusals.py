@@ -120,9 +120,10 @@ def test_a_purged_position_is_an_error_or_a_new_snapshot(
         assert "a new snapshot is taken" in caplog.text
 
 
-def test_a_purged_file_of_which_all_was_read_is_no_loss(tmp_path: Path) -> None:
-    """MySQL's GTIDs tell so, also where the log is read up to its end of now, from a file and position."""
-    with MySQLServer() as server:
+@OTHER_SERVERS
+def test_a_purged_file_of_which_all_was_read_is_no_loss(kind: type[SQLServer], tmp_path: Path) -> None:
+    """GTIDs tell so, also where the log is read up to its end of now, from a file and position."""
+    with kind() as server:
         server.create_user("dbz", "dbz")
         server.run_sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1);")
         for number in (2, 3):

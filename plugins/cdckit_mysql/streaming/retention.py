@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pymysql
 from pymysql.constants import ER
 from pymysql.cursors import DictCursor
@@ -9,7 +11,7 @@ from pymysql.cursors import DictCursor
 from cdckit import RetriableSourceError
 from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
-from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.offsets import LogOffset, file_number
 from cdckit_mysql.options.capture import GtidOptions
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import Server, log_files, query
@@ -43,6 +45,8 @@ def why_lost(connection: Connection, server: Server, offset: LogOffset, options:
         return None
     files = log_files(connection)
     if offset.file not in files:
+        if server.mariadb and _goes_on(connection, offset, list(files)):
+            return None
         return f"the server no longer has log file {offset.file} (its oldest is {next(iter(files), 'none')})"
     if offset.pos > files[offset.file]:
         return (
@@ -50,6 +54,14 @@ def why_lost(connection: Connection, server: Server, offset: LogOffset, options:
             "the server has lost part of its log"
         )
     return None
+
+
+def _goes_on(connection: Connection, offset: LogOffset, files: Sequence[str]) -> bool:
+    """Whether MariaDB's oldest file begins behind the offset's, with nothing between them that was not read."""
+    if offset.gtids is None or not files or file_number(files[0]) <= file_number(offset.file):
+        return False
+    [(text,)] = query(connection, "SELECT BINLOG_GTID_POS(%s, %s)", (files[0], _FIRST_EVENT))
+    return text is not None and covers(MariaDbGtidSet.parse(offset.gtids), MariaDbGtidSet.parse(text))
 
 
 def require_transactions(
