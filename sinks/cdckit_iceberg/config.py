@@ -48,7 +48,7 @@ class IcebergConfig(LakeOptions):
     """Options of the sink `iceberg`."""
 
     identifying: ClassVar[tuple[str, ...]] = ("mode", "namespace", "warehouse")
-    asked: ClassVar[tuple[str, ...]] = ("mode", "warehouse")
+    asked: ClassVar[tuple[str, ...]] = ("mode", "catalog.type", "catalog.uri", "warehouse")
 
     catalog: dict[str, Secret] = Field(default_factory=dict, repr=False)
     """The catalog, by pyiceberg's names: `catalog.type` (`sql`, `rest`, `hive`, `glue` …), `catalog.uri`,

@@ -216,6 +216,36 @@ def conversation(arguments: list[str], folder: Path, answers: list[tuple[str, st
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said
 
 
+def test_it_asks_for_a_catalog(tmp_path: Path) -> None:
+    """What is left empty is not written."""
+    words = ["init", *GIVEN, "--source", "mariadb", "--no-connect", "--sink", "iceberg", "--set", "sink.mode=mirror"]
+    answers = [
+        ("database.hostname", ""), ("database.port", ""), ("database.password", "x"), ("catalog.type", "sql"),
+        ("catalog.uri", "sqlite:///catalog.db"), ("warehouse", ""), ("runner [direct]", ""),
+    ]  # fmt: skip
+    code, said = conversation(words, tmp_path, answers)
+    assert code == 0, said
+    assert said.count("The catalog, by pyiceberg's names") == 1
+    catalog = {"catalog.type": "sql", "catalog.uri": "sqlite:///catalog.db"}
+    assert written(tmp_path / "pipeline.yaml")["sink"] == {"type": "iceberg", "mode": "mirror", **catalog}
+    assert load_pipeline(tmp_path / "pipeline.yaml", environment={"DATABASE_PASSWORD": "x"}).runner == "direct"
+
+
+@pytest.mark.parametrize(
+    ("sink", "option"), [("iceberg", "catalog.credential"), ("kafka", "producer.override.ssl.key.password")]
+)
+def test_a_password_that_is_not_asked_for_is_not_written_either(
+    cdc: Cdc, tmp_path: Path, sink: str, option: str
+) -> None:
+    more = {"iceberg": "sink.catalog.type=rest", "kafka": "sink.bootstrap.servers=localhost:9092"}[sink]
+    words = (*GIVEN, "--no-connect", "--sink", sink, "--set", more, "--set")
+    refused = cdc("init", *words, f"sink.{option}=hunter2")
+    assert refused.code == 2
+    assert f"--set sink.{option}: a secret is not written into the file" in refused.stderr
+    assert cdc("init", *words, f"sink.{option}=${{SECRET}}").code == 0
+    assert written(tmp_path / "pipeline.yaml")["sink"][option] == "${SECRET}"
+
+
 def test_run_says_which_runner_a_connector_gets(cdc: Cdc, tmp_path: Path) -> None:
     (tmp_path / "script.jsonl").write_text('{"n": 1}\n')
     config = tmp_path / "connector.properties"

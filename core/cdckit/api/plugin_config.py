@@ -89,7 +89,8 @@ class PluginConfig(BaseModel):
     """Of a source or sink: the fields that say which one it is. An offset that was saved for others is not gone on
     from (`cdckit.engine.state.made_for`), so they hold no secrets."""
     asked: ClassVar[tuple[str, ...]] = ()
-    """The fields that `cdc init` asks for, besides those that are required."""
+    """The fields that `cdc init` asks for, besides those that are required; `FIELD.NAME` is one of the options that a
+    field has below its name."""
 
     @field_validator("*")
     @classmethod

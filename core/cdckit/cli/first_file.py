@@ -20,12 +20,31 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
 from cdckit.errors import ConfigError
 
+_SECRET = re.compile(r"(password|secret|token|credential)s?$", re.IGNORECASE)
+"""What options below a name may be called that hold secrets: nothing else says so."""
+
 
 def asked_of(model: type[PluginConfig]) -> list[Option]:
-    """The options of a component that are asked for: those required, then those that its model names."""
-    wanted = {model.model_fields[name].alias or dotted(name) for name in model.asked}
-    found = [option for option in options_of(model) if option.required or option.name in wanted]
-    return sorted(found, key=lambda option: not option.required)
+    """The options of a component that are asked for: those required, then those that its model names, in its order."""
+    wanted = [_name_of(model, field) for field in model.asked]
+    required = [option for option in options_of(model) if option.required and option.name not in wanted]
+    return [*required, *(option_of(model, name) for name in wanted)]
+
+
+def option_of(model: type[PluginConfig], name: str) -> Option:
+    """One of a component's options, also of those that it has below a name: of these it says the same of all."""
+    known = {option.name: option for option in options_of(model)}
+    if name in known:
+        return known[name]
+    head, _, below = name.partition(".")
+    described = known.get(f"{head}.*")
+    kind = "password" if _SECRET.search(below) else "text"
+    return Option(name, kind, required=False, default="", description=described.description if described else "")
+
+
+def _name_of(model: type[PluginConfig], field: str) -> str:
+    head, dot, below = field.partition(".")
+    return f"{model.model_fields[head].alias or dotted(head)}{dot}{below}"
 
 
 def include_list(model: type[PluginConfig]) -> str | None:

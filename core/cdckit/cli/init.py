@@ -15,7 +15,7 @@ import click
 from cdckit.api.checks import why_unwritable
 from cdckit.api.plugins import config_model, factory, find, registrations
 from cdckit.api.sink import TableSink
-from cdckit.cli.first_file import FirstFile, asked_of, include_list, is_secret, variable_of
+from cdckit.cli.first_file import FirstFile, asked_of, include_list, is_secret, option_of, variable_of
 from cdckit.cli.run import COSTS
 from cdckit.cli.settings import Command
 from cdckit.engine.config.options import Option
@@ -83,6 +83,8 @@ class Answers:
     def __init__(self, given: dict[str, str], *, asks: bool) -> None:
         self._given = given
         self._asks = asks
+        self._described = ""
+        """What was told last: options below one name are described by the same words."""
         self.variables: dict[str, str] = {}
         self.secrets: dict[str, str] = {}
 
@@ -100,7 +102,8 @@ class Answers:
             if value is not None:
                 options[option.name] = value
         for full in [full for full in self._given if full.startswith(f"{kind}.")]:
-            options[full.removeprefix(f"{kind}.")] = self._plain(self._given.pop(full))
+            option = option_of(model, full.removeprefix(f"{kind}."))
+            options[option.name] = self._value(full, option)
         return options
 
     def _value(self, full: str, option: Option) -> Any:
@@ -109,7 +112,8 @@ class Answers:
         if full in self._given:
             return self._plain(self._given.pop(full))
         if self._asks:
-            return self._plain(_ask(option))
+            answer = self._ask(option)
+            return self._plain(answer) if answer else None
         if option.required and not option.default:
             raise ConfigError(f"--set {full}=VALUE: is needed. {option.description}", number="CDC2509")
         return self._plain(option.default) if option.default else None
@@ -129,6 +133,15 @@ class Answers:
             text = f"{option.name} (it is not written; the file says ${{{name}}})"
             self.secrets[name] = click.prompt(text, hide_input=True, default="", show_default=False)
         return f"${{{name}}}"
+
+    def _ask(self, option: Option) -> str:
+        if option.description != self._described:
+            click.echo(f"  {option.description}")
+        self._described = option.description
+        kind = click.Choice(list(option.choices)) if option.choices else None
+        default = option.default if option.default or not option.required else None
+        answer: str = str(click.prompt(option.name, type=kind, default=default))
+        return answer
 
     @staticmethod
     def _plain(text: str) -> Any:
@@ -178,14 +191,6 @@ def _ask_type(kind: Any, default: str) -> str:
         click.echo(f"  {name:<10} {registration.summary}")
     chosen: str = click.prompt(kind, type=click.Choice(list(known)), default=default, show_choices=False)
     return chosen
-
-
-def _ask(option: Option) -> str:
-    click.echo(f"  {option.description}")
-    kind = click.Choice(list(option.choices)) if option.choices else None
-    default = option.default if option.default or not option.required else None
-    answer: str = str(click.prompt(option.name, type=kind, default=default))
-    return answer
 
 
 def _choose_tables(made: FirstFile, tables: list[str], *, asks: bool, connect: bool) -> None:
