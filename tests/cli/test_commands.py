@@ -347,3 +347,13 @@ def test_diff_without_its_extra_names_it(tmp_path: Path) -> None:
     assert (helped.returncode, helped.stderr) == (0, "")
     assert compared.returncode == 2
     assert re.search(r"cdc diff: needs the package (numpy|xxhash): pip install 'cdckit\[diff\]'", compared.stderr)
+
+
+def test_debug_shows_why_a_command_cannot_be_loaded(cdc: Cdc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the option stands."""
+    monkeypatch.setitem(sys.modules, "cdckit.cli.diff", None)
+    for words in (("diff", "shop.yaml", "--debug"), ("--debug", "diff", "shop.yaml")):
+        called = cdc(*words)
+        assert called.code == 1
+        assert "Traceback" in called.stderr
+    assert "Traceback" not in cdc("diff", "shop.yaml").stderr

@@ -115,6 +115,8 @@ def call(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or flushing at exit fails again
         return 1
     except Exception as error:  # noqa: BLE001 - the last resort: a message instead of a trace
+        # A command whose module cannot be loaded has read none of its own options.
+        settings.debug = settings.debug or "--debug" in arguments
         _report(error, settings)
         return (error if isinstance(error, CdcError) else _unexpected(error)).exit_code
     return code if isinstance(code, int) else 0
