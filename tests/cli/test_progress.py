@@ -51,7 +51,7 @@ def figures(clock: Clock) -> Figures:
 
 def committed(figures: Figures, records: int, log_time_ms: int | None, lag_bytes: int | None) -> None:
     figures.commit(records, {}, log_time_ms, 0)
-    figures.lag(records, lag_bytes, None)
+    figures.lag(lag_bytes, None, still=not records)
 
 
 def test_a_snapshot_has_rows_rate_and_time_left(figures: Figures, clock: Clock) -> None:
@@ -112,6 +112,15 @@ def test_the_rate_counts_every_record_however_often_there_are_some(figures: Figu
         committed(figures, 2, None, None)
     assert len(figures.commits) <= 256
     assert figures.events_per_second == pytest.approx(2000, rel=0.01)
+
+
+def test_changes_that_transforms_drop_are_behind_like_others(figures: Figures, clock: Clock) -> None:
+    """Where the source cannot tell how much of the log is left; nothing new there is its end."""
+    listener = FiguresListener(figures, lambda: None)
+    for log_time_ms, lag in ((clock.now - 60) * 1000, 60), (None, 0):
+        time_ms = None if log_time_ms is None else int(log_time_ms)
+        listener.cdckit_batch_committed("inv", 0, {}, time_ms, 0, None, None, SourceCounts())
+        assert figures.lag_seconds == lag
 
 
 @pytest.mark.parametrize(("records", "lag_bytes"), [(0, None), (5, 0)])

@@ -36,6 +36,17 @@ def test_once_prints_records_alone_and_ends_with_0(program: Cdc, pipeline: Path,
     assert (tmp_path / "state" / "scripted" / "state.db").exists()
 
 
+def test_what_transforms_drop_is_not_delivered(cdc: Cdc, pipeline: Path) -> None:
+    with pipeline.open("a") as file:
+        file.write(
+            "predicates: {events: {type: TopicIs, topic: events}}\n"
+            "transforms: [{name: none, type: Filter, predicate: events}]\n"
+        )
+    called = cdc("run", pipeline.name, "--once")
+    assert (called.code, called.lines) == (0, [])
+    assert "pipeline 'scripted' stopped; 0 events delivered" in called.stderr
+
+
 def test_a_second_run_goes_on_where_the_first_ended(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
     cdc("run", pipeline.name, "--once")
     script(tmp_path, {"n": 1}, {"n": 2}, {"n": 3}, {"n": 4})

@@ -205,11 +205,11 @@ class Figures:
         """Over the last seconds."""
         return rate(list(self.commits), self.started, now())
 
-    def lag(self, records: int, lag_bytes: int | None, lag_messages: int | None) -> None:
-        """Takes what the same notice says of the distance to the log's end."""
+    def lag(self, lag_bytes: int | None, lag_messages: int | None, *, still: bool) -> None:
+        """Takes what the same notice says of the distance to the log's end; `still`: nothing new was read there."""
         self.lag_bytes, self.lag_messages = lag_bytes, lag_messages
         known = lag_messages if lag_bytes is None else lag_bytes
-        if known == 0 or (known is None and not records):
+        if known == 0 or (known is None and still):
             self.lag_seconds = 0.0
         elif self.log_time is not None:
             self.lag_seconds = max(0.0, now() - self.log_time)

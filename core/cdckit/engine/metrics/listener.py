@@ -53,8 +53,10 @@ class FiguresListener:
     ) -> None:
         """Events are safe in the sink."""
         if pipeline == self._figures.pipeline:
+            before = self._figures.log_time
             self._figures.commit(records, offset, log_time_ms, log_bytes)
-            self._figures.lag(records, lag_bytes, lag_messages)
+            still = not records and self._figures.log_time == before
+            self._figures.lag(lag_bytes, lag_messages, still=still)
             self._figures.count(counts)
             self._changed()
 

@@ -73,7 +73,8 @@ class Progress:
         """Whether the sink has records that the offset does not tell of."""
         self._written = False
         """Whether it has records that it was not asked to commit, or to flush."""
-        self._records = 0
+        self._records = self._taking = 0
+        """How many messages the sink has since the last save, and of the batch that is being written."""
         self._log_bytes = 0
         self._log_time_ms: int | None = None
         self._due = time.monotonic() + interval_seconds
@@ -90,13 +91,14 @@ class Progress:
             away.since = time.monotonic()
         self._sink.write(messages)
         away.since = None
+        self._taking += len(messages)
         self._positions = messages.positions or self._positions
         if self._ledger is not None:
             self._ledger.take(messages)
 
     def took(self, batch: Batch) -> None:
         """Notes a batch that the sink was given; saves when it is time, or asked for."""
-        self._records += len(batch.records)
+        self._records, self._taking = self._records + self._taking, 0
         self._log_bytes += batch.log_bytes
         self.look_ahead()
         if batch.log_time_ms is not None:
@@ -145,6 +147,7 @@ class Progress:
         Raises:
             SinkError: the sink cannot go on.
         """
+        self._taking = 0
         if self._kept is None:
             if self._written:
                 self._flush()
