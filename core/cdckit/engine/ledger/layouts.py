@@ -10,11 +10,10 @@ import orjson
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
 from cdckit.engine.ledger.row_form import RowForm, digest
-from cdckit.engine.proof.canonical import DOCUMENT
+from cdckit.engine.proof.canonical import DOCUMENT, document_row
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.engine.serializers.json_payload import PayloadCompiler
 from cdckit.engine.serializers.row_text_compiler import plain_where
-from cdckit.tables.document_order import identifier_first
 
 _OF_MESSAGES, _OF_TABLES = "ledger.layout.messages", "ledger.layout.tables"
 
@@ -76,7 +75,7 @@ class MessageLayout:
 
 
 def _document_hashes(documents: Sequence[str]) -> list[bytes]:
-    return [digest(orjson.dumps({DOCUMENT: identifier_first(document)})) for document in documents]
+    return [digest(orjson.dumps(document_row(document))) for document in documents]
 
 
 def message_layouts(*, defaults: bool = True) -> Layouts:

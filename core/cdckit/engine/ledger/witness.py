@@ -21,7 +21,7 @@ from cdckit.engine.ledger.table import TableLedger
 from cdckit.engine.ledger.tables_held import TablesHeld
 from cdckit.engine.pipeline import make_encoder, make_sink, sink_context
 from cdckit.engine.proof.beside import position_text
-from cdckit.engine.proof.canonical import DOCUMENT
+from cdckit.engine.proof.canonical import document_row
 from cdckit.engine.proof.comparing import fold
 from cdckit.engine.proof.entries import EMPTIED, GONE, PLAIN, ROW, Entry
 from cdckit.engine.proof.hashing import hash_of
@@ -29,7 +29,6 @@ from cdckit.engine.proof.spill import BUCKETS, Spill
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_ledger
 from cdckit.errors import StateError, StoppedError
-from cdckit.tables.document_order import identifier_first
 
 _ATTEMPTS = 20
 _NOTHING = bytes(16)
@@ -188,7 +187,7 @@ class _Reading:
             place = self._hash(topic.encode() + b"\0" + orjson.dumps(_payload(key), option=orjson.OPT_SORT_KEYS))
             row = event.get("after") if isinstance(event, dict) else None
             if isinstance(row, str):
-                row = {DOCUMENT: identifier_first(row)}
+                row = document_row(row)
             form = self._forms[topic]
             if isinstance(row, dict) and form is not None:
                 yield pack(place, row_hash(form, row), number, ROW)

@@ -23,6 +23,11 @@ _SORTED = orjson.OPT_SORT_KEYS
 _TRUNCATE = "t"
 
 
+def document_row(text: str) -> dict[str, str]:
+    """The row of a document: one text, with `_id` first, as its collection stores it."""
+    return {DOCUMENT: identifier_first(text)}
+
+
 OfRow = Callable[[Mapping[str, Any]], bytes]
 """Makes the hash of a row."""
 
@@ -70,7 +75,7 @@ class RowReader:
             if type(row) is dict:
                 told = self._told(row)
             elif type(row) is str:
-                told = self._told({DOCUMENT: identifier_first(row)})
+                told = self._told(document_row(row))
         return Image(self.topic, orjson.dumps(key, option=_SORTED), self._row(value), position, told)
 
     def columns(self, keys: Iterable[Any], values: Iterable[Any]) -> tuple[list[bytes], list[bytes]] | None:
@@ -141,7 +146,7 @@ _WITH_SCHEMA = {"schema", "payload"}
 
 def _of_document(value: Any) -> bytes:
     """The row of a message that is one value, as a document's text is."""
-    return orjson.dumps({DOCUMENT: identifier_first(value) if isinstance(value, str) else value}, option=_SORTED)
+    return orjson.dumps(document_row(value) if isinstance(value, str) else {DOCUMENT: value}, option=_SORTED)
 
 
 def _is_event(value: dict[str, Any]) -> bool:
