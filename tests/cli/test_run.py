@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,15 @@ def test_what_transforms_drop_is_not_delivered(cdc: Cdc, pipeline: Path) -> None
     called = cdc("run", pipeline.name, "--once")
     assert (called.code, called.lines) == (0, [])
     assert "pipeline 'scripted' stopped; 0 events delivered" in called.stderr
+
+
+def test_a_ledger_that_is_kept_no_more_is_forgotten(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:
+    """So that one which cannot be read, as a later version's, can be begun anew."""
+    for _ in range(2):
+        with closing(SqliteStateStore(tmp_path / "state" / "scripted")) as state:
+            assert state.get("ledger") is None
+            state.put("ledger", {"format": 99})
+        assert cdc("run", pipeline.name, "--once").code == 0
 
 
 def test_a_second_run_goes_on_where_the_first_ended(cdc: Cdc, pipeline: Path, tmp_path: Path) -> None:

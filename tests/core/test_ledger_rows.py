@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from cdckit.api.schema import FLOAT64, INT32, INT64, STRING, struct_schema
 from cdckit.api.state_store import Json
 from cdckit.api.struct import Struct, TemplateStruct
 from cdckit.connector.table_events import RecordOptions, TableEvents
-from cdckit.engine.ledger.kept import read_head
+from cdckit.engine.ledger.kept import Head, Place, read_head
 from cdckit.engine.ledger.layouts import message_layouts
 from cdckit.engine.ledger.ledger import Ledger, form_of
 from cdckit.engine.ledger.record_rows import RecordLedger
@@ -22,9 +24,12 @@ from cdckit.engine.ledger.row_form import digest
 from cdckit.engine.ledger.steps import Known, RowsRead
 from cdckit.engine.ledger.sums import Sums
 from cdckit.engine.ledger.task_rows import TaskRows
-from cdckit.engine.ledger.window import KeyedRows
+from cdckit.engine.ledger.window import FILE, KeyedRows
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
+from cdckit.engine.state.ledger_file import HEAD, LedgerFiles, forget
+from cdckit.engine.state.sqlite import SqliteStateStore
+from cdckit.errors import StateError
 
 FIELDS = {
     "id": INT32,
@@ -154,3 +159,29 @@ def test_a_change_that_does_not_tell_its_row_spoils_the_sums(tmp_path: Path) -> 
     ledger.take_records([first, second.replace(value=lacking)])
     [table] = ledger._tables.values()
     assert table.void == f"the change at position {second.position} does not tell the row after it"
+
+
+def test_a_later_format_is_refused(tmp_path: Path) -> None:
+    state = State()
+    Head([Place(1, {"at": 1})], [], whole=True, lists={}).save(state)
+    assert read_head(state) == Head([Place(1, {"at": 1})], [], whole=True, lists={})
+    state.values[HEAD]["format"] = 2
+    with pytest.raises(StateError, match=r"has format 2, this version of cdckit reads format 1: run the version that"):
+        read_head(state)
+    KeyedRows(tmp_path).begin()
+    with closing(sqlite3.connect(tmp_path / FILE)) as file:
+        assert file.execute("PRAGMA user_version").fetchone() == (1,)
+        file.execute("PRAGMA user_version = 2")
+    with pytest.raises(StateError, match=rf"{FILE}: the ledger's rows have format 2"):
+        KeyedRows(tmp_path).has("token")
+
+
+def test_what_is_forgotten_is_gone_whatever_its_format(tmp_path: Path) -> None:
+    files = LedgerFiles(tmp_path, None, {HEAD: {"format": 2, "topics": ["p.t"]}, f"{HEAD}/p.t": [1]})
+    files.write(1)
+    with closing(SqliteStateStore(tmp_path / "state")) as state:
+        state.put(HEAD, files.get(HEAD))
+        state.put(f"{HEAD}/p.t", files.get(f"{HEAD}/p.t"))
+        forget(state, tmp_path)
+        assert (state.get(HEAD), state.get(f"{HEAD}/p.t")) == (None, None)
+    assert not [*(tmp_path / "ledger").iterdir()]

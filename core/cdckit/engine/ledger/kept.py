@@ -18,6 +18,10 @@ from cdckit.engine.ledger.table import TableLedger
 from cdckit.engine.state.ledger_file import HEAD
 from cdckit.errors import StateError
 
+FORMAT = 1
+"""That of everything that is kept of a ledger; what earlier versions kept tells none, and is the same."""
+_FORGOTTEN = "run once with 'ledger: false', which forgets it, and have the rows read again (cdc resnapshot)"
+
 
 class Readable(Protocol):
     """A state store, a look at one, or what stands beside a checkpoint of Spark."""
@@ -78,19 +82,25 @@ class Head:
     def save(self, state: Writable) -> None:
         """Keeps it."""
         places = [[one.number, one.offset, one.reached, one.application, one.batch, one.window] for one in self.places]
-        state.put(HEAD, {"places": places, "topics": self.topics, "whole": self.whole, "lists": dict(self.lists)})
+        kept = {"places": places, "topics": self.topics, "whole": self.whole, "lists": dict(self.lists)}
+        state.put(HEAD, {"format": FORMAT, **kept})
 
 
 def read_head(state: Readable) -> Head | None:
     """The head; None where there is no ledger.
 
     Raises:
-        StateError: it is damaged.
+        StateError: it is damaged, or another version's.
     """
     kept = state.get(HEAD)
     if kept is None:
         return None
     try:
+        if (found := kept.get("format", FORMAT)) != FORMAT:
+            raise StateError(
+                f"what the state keeps of the ledger has format {found}, this version of cdckit reads format {FORMAT}: "
+                f"run the version that wrote it, or {_FORGOTTEN}"
+            )
         places = [_place(*one) for one in kept["places"]]
         return Head(places, list(kept["topics"]), bool(kept["whole"]), dict(kept["lists"]))
     except DAMAGE as error:
@@ -131,15 +141,6 @@ def save_table(state: Writable, topic: str, table: TableLedger, number: int, bef
     """Keeps a table's state of a number, and the last one up to the number before, where that is not 0."""
     older = [[of, kept] for of, kept in _states(state, topic) if of <= before][:1]
     state.put(f"{HEAD}/{topic}", [[number, table.to_json()], *older])
-
-
-def forget(state: Writable) -> None:
-    """Removes the ledger."""
-    head = read_head(state)
-    if head is not None:
-        for topic in head.topics:
-            state.put(f"{HEAD}/{topic}", None)
-        state.put(HEAD, None)
 
 
 def _states(state: Readable, topic: str) -> list[tuple[int, Any]]:

@@ -19,6 +19,8 @@ from cdckit.engine.ledger.sums import Sums
 from cdckit.errors import StateError
 
 FILE = "ledger-rows.sqlite"
+FORMAT = 1
+"""That of the file; those of earlier versions tell none, and are the same."""
 _MADE = (
     "CREATE TABLE IF NOT EXISTS told (token TEXT)",
     "CREATE TABLE IF NOT EXISTS rows (topic TEXT, key BLOB, row BLOB, PRIMARY KEY (topic, key)) WITHOUT ROWID",
@@ -111,10 +113,26 @@ class KeyedRows:
         if self._opened is None:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             # Batches of Spark come in threads of their own, one after another.
-            self._opened = sqlite3.connect(self._file, check_same_thread=False)
-            for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", *_MADE):
-                self._opened.execute(statement)
+            self._opened = self._checked(sqlite3.connect(self._file, check_same_thread=False))
         return self._opened
+
+    def _checked(self, opened: sqlite3.Connection) -> sqlite3.Connection:
+        """The file as it is now, which is of this format.
+
+        Raises:
+            StateError: it is of another one.
+        """
+        [(found,)] = opened.execute("PRAGMA user_version")
+        if found not in (0, FORMAT):
+            opened.close()
+            raise StateError(
+                f"{self._file}: the ledger's rows have format {found}, this version of cdckit reads format {FORMAT}: "
+                "run the version that wrote them, or remove the file, and have the rows read again (cdc resnapshot)"
+            )
+        settings = ("journal_mode = WAL", "synchronous = NORMAL", f"user_version = {FORMAT}")
+        for statement in (*(f"PRAGMA {setting}" for setting in settings), *_MADE):
+            opened.execute(statement)
+        return opened
 
     def _fault(self, error: Exception) -> StateError:
         return StateError(f"{self._file}: the ledger's rows cannot be kept there: {error}")

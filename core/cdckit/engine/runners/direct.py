@@ -29,6 +29,7 @@ from cdckit.engine.runners.start import claim
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.runners.table_run import TableRun
 from cdckit.engine.state.begun_tables import refuse_anothers
+from cdckit.engine.state.ledger_file import forget
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import open_state
@@ -131,6 +132,7 @@ class DirectRunner(Runner):
 
     def _ledger(self, encode: Encoder, state: StateStore, source: Source) -> Ledger | None:
         if not self.pipeline.ledger:
+            forget(state)
             return None
         from cdckit.engine.ledger.keeper import ledger_of  # noqa: PLC0415 - it needs an extra
 

@@ -44,7 +44,7 @@ from cdckit.engine.spark.snapshot_notifications import ASKED as NOTIFICATIONS, S
 from cdckit.engine.spark.timed_batches import ASKED as DELIVERED
 from cdckit.engine.state.begun_tables import refuse_anothers
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
-from cdckit.engine.state.ledger_file import kept_in
+from cdckit.engine.state.ledger_file import forget, kept_in
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
@@ -285,7 +285,9 @@ class SparkRunner(Runner):
             if delivery.form == "table rows":
                 refuse_anothers("spark", state, self.pipeline.folder, place)
             generation = hand_to_spark(state, self.pipeline.folder, place, anew=anew)
-            saved = _Kept(state.load_offset(), kept_in(state) if self.pipeline.ledger else {})
+            if not self.pipeline.ledger:
+                forget(state, *self._all_of(generation, place))
+            saved = _Kept(state.load_offset(), kept_in(state))
             if self._copied(place) is not None:
                 number_copy(state)
         finally:
@@ -294,6 +296,11 @@ class SparkRunner(Runner):
         if place is not None:
             self._remove_others(place, generation.id)
         return generation, saved
+
+    def _all_of(self, generation: Generation, place: HadoopFolder | None) -> list[Folder]:
+        """Where a checkpoint stands, and where it is shown to commands."""
+        shown: list[Folder] = [generation.checkpoint(self.pipeline.folder)]
+        return shown if place is None else [*shown, place / generation.id]
 
     def _take_over(self, kept: SinkOffset, state: StateStore) -> None:
         """Goes on from the offset that the sink has, which may be beyond that of the last checkpoint."""

@@ -31,6 +31,7 @@ from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.table_drive import TableDrive, Transforms
 from cdckit.engine.runners.table_progress import TableProgress
+from cdckit.engine.state.ledger_file import forget
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.engine.table_context import table_context
@@ -122,6 +123,7 @@ class TableRun:
 
     def _ledger(self, source: Source) -> RecordLedger | None:
         if not self._pipeline.ledger:
+            forget(self._state)
             return None
         from cdckit.engine.ledger.keeper import table_ledger_of  # noqa: PLC0415 - it needs an extra
 

@@ -117,6 +117,16 @@ def take_into(store: StateStore, checkpoint: Folder) -> bool:
     return True
 
 
+def forget(store: StateStore, *checkpoints: Folder) -> None:
+    """Removes a ledger that is kept no more, whatever format it has, and its files beside checkpoints."""
+    if store.get(HEAD) is not None:
+        for key in sorted(kept_in(store), key=lambda key: key == HEAD):
+            store.put(key, None)
+    for folder in (checkpoint / FOLDER for checkpoint in checkpoints):
+        for _, name in _numbers(folder):
+            _remove(folder, name)
+
+
 def _numbers(folder: Folder) -> list[tuple[int, str]]:
     try:
         return sorted((int(path.name), path.name) for path in folder.iterdir() if path.name.isdecimal())
