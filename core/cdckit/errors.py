@@ -142,6 +142,11 @@ def number_of(error: CdcError) -> str:
     return own
 
 
+def problems_of(error: ConfigError) -> list[str]:
+    """The sentences of an error, to be told among others: a `Problem` each, unless its number is the general one."""
+    return [said if number == ConfigError.number else Problem(said, number) for number, said in numbered(error)]
+
+
 def numbered(error: CdcError) -> list[tuple[str, str]]:
     """The sentences of an error, each behind its number."""
     number = number_of(error)

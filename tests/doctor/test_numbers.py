@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import pickle
 import re
@@ -118,3 +119,31 @@ def test_numbers_cross_from_process_to_process(error: CdcError) -> None:
     found = recover(f"java.lang.RuntimeException: {WorkerError(error)}")
     assert found is not None
     assert numbered(found) == numbered(error)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "number"),
+    [("sink.type=kafak", "CDC2204"), ("sink.path", "CDC2104"), ("source.database.hostnam=x", "CDC2201")],
+)
+def test_what_is_found_among_others_keeps_its_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], assignment: str, number: str
+) -> None:
+    assert call(["validate", str(_pipeline(tmp_path)), "--set", assignment]) == 2
+    assert capsys.readouterr().err.startswith(f"error {number}: ")
+
+
+@pytest.mark.parametrize("command", ["validate", "doctor", "run"])
+def test_a_package_that_lacks_has_its_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pymysql" else found(name))
+    assert call([command, str(_pipeline(tmp_path))]) == 2
+    assert capsys.readouterr().err.startswith("error CDC2301: 'mysql' needs pymysql, which is not installed: pip ")
+
+
+def _pipeline(folder: Path) -> Path:
+    file = folder / "p.yaml"
+    source = "{type: mysql, topic.prefix: p, database.hostname: localhost, database.user: u, database.password: x}"
+    file.write_text(f"runner: direct\nsource: {source}\nsink: {{type: file, path: out.jsonl}}\n")
+    return file

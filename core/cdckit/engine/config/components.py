@@ -10,7 +10,7 @@ from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.plugins import Kind, config_model, find
 from cdckit.engine.config.pipeline import Component
 from cdckit.engine.config.raw_pipeline import Options
-from cdckit.errors import ConfigError, Problem
+from cdckit.errors import ConfigError, Problem, problems_of
 
 _Config = TypeVar("_Config", bound=PluginConfig)
 
@@ -58,7 +58,7 @@ class ComponentReader:
             registration = find(kind, str(options["type"]), self.label(f"{path}.type"))
             model = config_model(registration)
         except ConfigError as error:
-            self.problems += error.problems
+            self.problems += problems_of(error)
             return None
         config = self.load(model, own, where, component=registration.name, elsewhere=elsewhere, ignored=ignored)
         return None if config is None else Component(registration, config)
@@ -68,7 +68,7 @@ class ComponentReader:
         try:
             config, warnings = model.load(options, where, folder=self._folder, **how)
         except ConfigError as error:
-            self.problems += error.problems
+            self.problems += problems_of(error)
             return None
         self.warnings += warnings
         return config

@@ -17,7 +17,7 @@ from cdckit.engine.config.left_behind import refuse_left_behind
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.config.raw_pipeline import RawPipeline, raw_pipeline
 from cdckit.engine.config.resolve import resolve
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, problems_of
 
 CASES = "cases"
 """What `cdc test` reads of a pipeline file, and nobody else."""
@@ -67,7 +67,7 @@ def load_pipeline(
         try:
             raw.set(assignment, variables)
         except ConfigError as error:
-            raw.problems += error.problems
+            raw.problems += problems_of(error)
     by_default = raw.placeholders and "runner" not in raw.options
     pipeline = resolve(raw, incomplete=incomplete, needed=needed)
     refuse_left_behind(pipeline, raw)

@@ -13,7 +13,7 @@ from cdckit.engine.config.tail import beyond_tail
 from cdckit.engine.ledger.requirements import unmet as ledger_unmet
 from cdckit.engine.lineage.transport import require_lineage
 from cdckit.engine.spark.release import installed, refused
-from cdckit.errors import ConfigError, Problem
+from cdckit.errors import ConfigError, Problem, problems_of
 from cdckit.tables.direct import DirectTableSink
 
 SPECULATES = (
@@ -51,13 +51,13 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
         try:
             require_lineage(pipeline.lineage)
         except ConfigError as error:
-            problems += error.problems
+            problems += problems_of(error)
     for component in _components(pipeline):
         try:
             by_spark = pipeline.runner == "spark" and component is pipeline.sink
             made_by = factory(component.registration, spark=by_spark)
         except ConfigError as error:
-            problems += error.problems
+            problems += problems_of(error)
             continue
         if pipeline.runner == "spark" and component is pipeline.sink:
             problems += _speculation(pipeline, made_by)

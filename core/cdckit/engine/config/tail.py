@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cdckit.api.sink import TableSink
 from cdckit.engine.config.components import ComponentReader
 from cdckit.engine.config.pipeline import Component, PipelineConfig, ResolvedPipeline
-from cdckit.errors import ConfigError, Problem, number_of
+from cdckit.errors import ConfigError, Problem, problems_of
 from cdckit.tables.direct import DirectTableSink
 
 
@@ -29,7 +29,7 @@ def tail_sink(pipeline: PipelineConfig, sink: Component, reader: ComponentReader
     try:
         options = sink.config.tail_sink()
     except ConfigError as error:
-        reader.problems += [Problem(said, number_of(error)) for said in error.problems]
+        reader.problems += problems_of(error)
         return None
     return None if options is None else reader.component("sink", "sink", options)
 
