@@ -52,6 +52,8 @@ def test_what_came_of_a_secret_is_not_shown_as_a_cause() -> None:
 def test_a_catalog_is_asked_for() -> None:
     with pytest.raises(ConfigError, match=r"give 'catalog\.type'"):
         config(warehouse="x")
+    with pytest.raises(ConfigError, match=r"'hiv' is no catalog that pyiceberg knows: .*glue, hive, .*sql"):
+        config(**{"catalog.type": "hiv"})
     with pytest.raises(ConfigError, match=r"namespace"):
         config(**{"catalog.type": "sql", "namespace": "a..b"})
 
