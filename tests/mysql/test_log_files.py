@@ -355,6 +355,7 @@ def test_what_is_no_log_or_encrypted_is_told(archive: Path, files: NewFiles, log
     file = archive / names(archive)[0]
     content = file.read_bytes()
     for spoiled, said in (
+        (b"", "is empty"),
         (b"PK\3\4" + content[4:], "is no binary log"),
         (b"\xfdbin" + content[4:], "is encrypted .binlog_encryption."),
         (_with_encryption_begun(file, content), "is encrypted .encrypt_binlog."),

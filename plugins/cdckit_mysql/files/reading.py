@@ -165,6 +165,8 @@ class LogFileReader:
     def _require_plain(self, magic: bytes) -> None:
         if magic == _ENCRYPTED:
             raise self._encrypted("binlog_encryption")
+        if not magic:
+            raise SourceError(f"{self.file.path} is empty: the copy is not complete")
         if magic != _MAGIC:
             raise SourceError(f"{self.file.path} is no binary log: it begins with {magic!r} instead of {_MAGIC!r}")
 
