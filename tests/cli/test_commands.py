@@ -135,6 +135,7 @@ def test_describe_knows_the_pipeline_itself_and_says_what_was_meant(cdc: Cdc) ->
     called = cdc("describe", "scriptd")
     assert called.code == 2
     assert "nothing installed is called 'scriptd'; did you mean 'scripted'?" in called.stderr
+    assert "nothing installed is called 'q'; `cdc plugins` lists what there is\n" in cdc("describe", "q").stderr
 
 
 def test_describe_shows_one_option_or_those_of_a_pattern(cdc: Cdc) -> None:
@@ -186,13 +187,45 @@ def test_an_error_of_a_plugins_code_names_the_plugin(cdc: Cdc, pipeline: Path, t
     ],
 )
 def test_a_signal_that_there_is_not_is_refused(cdc: Cdc, tmp_path: Path, kind: str, said: str) -> None:
-    source = {"type": "mysql", "topic.prefix": "p", "database.user": "u", "signal.enabled.channels": "in-process"}
-    (tmp_path / "p.json").write_text(json.dumps({"runner": "direct", "source": source}))
-    called = cdc("signal", "p.json", kind)
+    called = cdc("signal", _taking_signals(tmp_path), kind)
     assert (called.code, called.stdout) == (2, "")
     assert said in called.stderr
     assert not (tmp_path / "state").exists()
     assert cdc("signal", "p.json", "set-binlog-position", "--id", "1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["execute-snapshot"], "--data: data-collections should be a list of names or regular expressions; --table na"),
+        (["execute-snapshot", "--filter", "id > 5"], "--data: data-collections should be a list"),
+        (["execute-snapshot", "--table", "d.t", "--data", '{"type": "soon"}'], "--data: type should be incremental or"),
+        (["stop-snapshot", "--table", "d.(t"], "--data: "),
+    ],
+)
+def test_a_signal_that_asks_for_nothing_is_refused(cdc: Cdc, tmp_path: Path, words: list[str], said: str) -> None:
+    file = _taking_signals(tmp_path)
+    called = cdc("signal", file, *words)
+    assert (called.code, called.stdout) == (2, "")
+    assert said in called.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_filter_is_for_the_tables_of_the_data_too(cdc: Cdc, tmp_path: Path) -> None:
+    data = json.dumps({"data-collections": ["d.t"]})
+    assert cdc("signal", _taking_signals(tmp_path), "execute-snapshot", "--data", data, "--filter", "id > 5").code == 0
+    [left] = (tmp_path / "state" / "p" / "signals").iterdir()
+    assert json.loads(left.read_text())["data"] == {
+        "data-collections": ["d.t"],
+        "type": "incremental",
+        "additional-conditions": [{"data-collection": "d.t", "filter": "id > 5"}],
+    }
+
+
+def _taking_signals(folder: Path) -> str:
+    source = {"type": "mysql", "topic.prefix": "p", "database.user": "u", "signal.enabled.channels": "in-process"}
+    (folder / "p.json").write_text(json.dumps({"runner": "direct", "source": source}))
+    return "p.json"
 
 
 def test_schema_is_json(cdc: Cdc) -> None:
@@ -347,6 +380,37 @@ def test_diff_without_its_extra_names_it(tmp_path: Path) -> None:
     assert (helped.returncode, helped.stderr) == (0, "")
     assert compared.returncode == 2
     assert re.search(r"cdc diff: needs the package (numpy|xxhash): pip install 'cdckit\[diff\]'", compared.stderr)
+
+
+@pytest.mark.parametrize("words", [(), ("offsets",), ("quarantine",), ("plugin",)])
+def test_commands_that_need_another_show_their_help(cdc: Cdc, words: tuple[str, ...]) -> None:
+    called = cdc(*words)
+    assert (called.code, called.stdout) == (2, "")
+    assert called.stderr.startswith(f"Usage: {' '.join(('cdc', *words))} [OPTIONS] COMMAND")
+    assert "error CDC" not in called.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("runn",), "No such command 'runn'. Did you mean 'run'?"),
+        (("offsets", "shw"), "No such command 'shw'. Did you mean 'show'?"),
+        (("status", "."), ".: is a folder; name a pipeline file in it"),
+        (("record", "pipeline.yaml", "--out", "nowhere/x"), "Could not open file 'nowhere/x'"),
+    ],
+)
+@pytest.mark.usefixtures("pipeline")
+def test_what_is_wrong_with_a_call_is_told(cdc: Cdc, words: tuple[str, ...], said: str) -> None:
+    called = cdc(*words)
+    assert (called.code, called.stdout) == (2, "")
+    assert said in called.stderr
+
+
+def test_a_folder_without_pipelines_has_nothing_to_list(cdc: Cdc, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    called = cdc("list", "empty")
+    assert (called.code, called.stdout, called.stderr) == (0, "", "empty: no file in it describes a pipeline\n")
+    assert cdc("list", "empty", "--json").stdout == "[]\n"
 
 
 def test_debug_shows_why_a_command_cannot_be_loaded(cdc: Cdc, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,7 @@ def describe(type_name: str, wanted: str | None, as_json: bool) -> None:
     """
     found = list(_found(type_name))
     if not found:
-        names = type_names()
-        hint = did_you_mean(type_name, names) or f" (there are: {', '.join(names)})"
+        hint = did_you_mean(type_name, type_names()) or "; `cdc plugins` lists what there is"
         raise ConfigError(f"nothing installed is called '{type_name}'{hint}", number="CDC2204")
     if wanted is not None:
         found = [replace(described, options=_matching(described.options, wanted)) for described in found]

@@ -54,6 +54,8 @@ def list_pipelines(folder: Path, as_json: bool, stale_after: int) -> int:
     found = list(_found(folder, stale_after))
     if as_json:
         click.echo(json.dumps([_json(listed) for listed in found], indent=2))
+    elif not found:
+        click.echo(f"{folder}: no file in it describes a pipeline", err=True)
     else:
         print_table(("file", "pipeline", "state", "lag or error"), [listed.row for listed in found])
     return max((listed.exit_code for listed in found), default=0)

@@ -14,7 +14,7 @@ import click
 
 from cdckit.cli import logs
 from cdckit.cli.settings import INTERRUPTED, Settings, common_options
-from cdckit.errors import CdcError, numbered
+from cdckit.errors import CdcError, ConfigError, numbered
 from cdckit.waiting import EndedByStop
 
 COMMANDS = {
@@ -48,6 +48,10 @@ COMMANDS = {
 USAGE = "CDC2001"
 """The number of an error in the words of a command line."""
 
+_ASKS_FOR_HELP: tuple[type[click.ClickException], ...] = tuple(
+    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
+)
+"""What a group of commands ends with that is called without one, from click 8.2 on: its text is the help."""
 _NAMED_OTHERWISE = {"list": "list_pipelines"}
 
 
@@ -65,6 +69,19 @@ class Cdc(click.Group):
             command: click.Command = getattr(module, _NAMED_OTHERWISE.get(cmd_name, cmd_name))
             return command
         return _plugin_commands().get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is meant; of one that is not there the error names one that is called much the same."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415 - most calls name a command that is there
+
+            known = self.list_commands(ctx)
+            close = [] if args[0] in known else get_close_matches(args[0], known, n=1)
+            if close:
+                ctx.fail(f"No such command '{args[0]}'. Did you mean '{close[0]}'?")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands without loading those of `cdc` itself."""
@@ -107,8 +124,11 @@ def call(arguments: Sequence[str]) -> int:
     try:
         code = cdc.main(list(arguments), prog_name="cdc", standalone_mode=False, obj=settings)
     except click.ClickException as error:
-        _report(error, settings)
-        return error.exit_code
+        if isinstance(error, _ASKS_FOR_HELP):
+            click.echo(error.format_message(), err=True)
+        else:
+            _report(error, settings)
+        return ConfigError.exit_code
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:

@@ -14,7 +14,8 @@ from cdckit.cli.pipelines import load
 from cdckit.cli.settings import Chosen, Command, pipeline_options
 from cdckit.connector.signals.inbox import leave
 from cdckit.connector.signals.options import SignalOptions
-from cdckit.connector.signals.signal import EXECUTE_SNAPSHOT, Signal
+from cdckit.connector.signals.signal import EXECUTE_SNAPSHOT, STOP_SNAPSHOT, Signal
+from cdckit.connector.signals.snapshot_request import SnapshotRequest, StopRequest
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.errors import ConfigError, StateError
 
@@ -54,10 +55,12 @@ def signal(
     if tables:
         data["data-collections"] = list(tables)
     if condition is not None:
-        data["additional-conditions"] = [{"data-collection": name, "filter": condition} for name in tables]
+        named = data.get("data-collections") or ()
+        data["additional-conditions"] = [{"data-collection": name, "filter": condition} for name in named]
     if blocking or (kind == EXECUTE_SNAPSHOT and "type" not in data):
         data["type"] = "blocking" if blocking else "incremental"
     made = Signal(identifier or str(uuid.uuid4()), kind, data)
+    _require_request(made)
     try:
         leave(pipeline.folder, made)
     except OSError as error:
@@ -82,6 +85,18 @@ def _require_channel(pipeline: ResolvedPipeline) -> SignalOptions:
             number="CDC2504",
         )
     return config
+
+
+def _require_request(made: Signal) -> None:
+    """What asks for nothing would be refused in the pipeline's log alone."""
+    try:
+        if made.type == EXECUTE_SNAPSHOT:
+            SnapshotRequest.of(made)
+        elif made.type == STOP_SNAPSHOT:
+            StopRequest.of(made)
+    except ValueError as error:
+        said = str(error).removeprefix(f"signal '{made.id}': ")
+        raise ConfigError(f"--data: {said}; --table names them, too", number="CDC2504") from error
 
 
 def _parsed(text: str) -> dict[str, Any]:

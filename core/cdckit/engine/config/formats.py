@@ -25,6 +25,8 @@ def read_documents(path: Path) -> list[Tree]:
     Raises:
         ConfigError: it cannot be read; the message names file, line and column.
     """
+    if path.is_dir():
+        raise ConfigError(f"{path}: is a folder; name a pipeline file in it", number="CDC2101")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
