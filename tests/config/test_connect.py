@@ -122,6 +122,9 @@ def test_a_wrong_connector_class_is_told(tmp_path: Path) -> None:
     )
     (problem,) = problems(tmp_path, connector__class="io.debezium.connector.vitess.VitessConnector")
     assert "did you mean" not in problem
+    assert problems(tmp_path, connector__class="") == [
+        "connector.class: required, but not given; it names the connector"
+    ]
 
 
 def test_faults_are_called_by_the_connectors_own_names(tmp_path: Path) -> None:

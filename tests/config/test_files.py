@@ -253,6 +253,8 @@ serializer:
         ("source: {type: scripted, script: x}\nsink: stdout", "sink.type: required"),
         ("source: {type: scripted, script: x}\nsinks: {type: x}", "sinks.type: unknown option; did you mean 'sink'?"),
         ("source: {type: scripted, script: x}\nname: ../up", "name: should match pattern"),
+        ("source: {type: scripted, script: x}\nspark: 3", "spark: should hold options (`name: value`)"),
+        ("source: {type: scripted, script: x}\nsink: {type: file, path: [a]}", "sink.path: should be a path"),
         (
             "source: {type: scripted, script: x}\ntransforms: [{type: Rename, topic: x, negate: true}]",
             "transforms.0.negate: there is no transforms.0.predicate to negate",

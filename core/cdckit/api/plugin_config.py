@@ -19,11 +19,19 @@ from cdckit.api.variables import Unresolved
 from cdckit.errors import ConfigError, Problem
 
 _PLAIN_WORDS = {
+    "int_type": "should be a whole number",
     "int_parsing": "should be a whole number",
     "int_from_float": "should be a whole number",
     "int_parsing_size": "should be a number of fewer digits",
+    "float_type": "should be a number",
     "float_parsing": "should be a number",
+    "bool_type": "should be true or false",
     "bool_parsing": "should be true or false",
+    "string_type": "should be a text",
+    "path_type": "should be a path",
+    "list_type": "should be a list",
+    "dict_type": "should hold options (`name: value`)",
+    "model_type": "should hold options (`name: value`)",
 }
 """What is said of pydantic's kinds of faults whose own words are a programmer's."""
 

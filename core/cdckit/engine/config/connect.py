@@ -135,6 +135,8 @@ class _Reading:
     def source(self) -> Registration:
         """The source that `connector.class` means: by the full class name or, as Connect allows, its short form."""
         name = self.left.pop("connector.class", "")
+        if not name:
+            raise ConfigError("connector.class: required, but not given; it names the connector", number="CDC2202")
         for _, registration in registrations("source"):
             simple = {alias.rpartition(".")[2] for alias in registration.aliases}
             if name in simple or f"{name}Connector" in simple:
