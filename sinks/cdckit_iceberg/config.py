@@ -18,7 +18,7 @@ from cdckit_iceberg.partitions import Term, parse_terms
 _SHOWN = ("type", "name")
 _SECRET = re.compile(r"secret|token|credential|password|passphrase|key|sas|auth|header", re.IGNORECASE)
 """In the names of catalogs' properties: what may be a secret."""
-_TYPES = ", ".join(sorted(known.value for known in CatalogType))
+_TYPES = sorted(known.value for known in CatalogType)
 _LEVEL = re.compile(r"[^.\s]+")
 
 
@@ -78,10 +78,11 @@ class IcebergConfig(LakeOptions):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if "type" not in self.catalog and "py-catalog-impl" not in self.catalog:
-            raise ValueError(f"give 'catalog.type': {_TYPES}")
+            raise ValueError(f"give 'catalog.type': {', '.join(_TYPES)}")
         kind = self.properties.get("type")
-        if kind is not None and kind.lower() not in {known.value for known in CatalogType}:
-            raise ValueError(f"catalog.type: '{kind}' is no catalog that pyiceberg knows: {_TYPES}")
+        # A variable without a value is told by itself.
+        if kind is not None and "${" not in kind and kind.lower() not in _TYPES:
+            raise ValueError(f"catalog.type: '{kind}' is no catalog that pyiceberg knows: {', '.join(_TYPES)}")
         if self.branch != MAIN_BRANCH and self.mirror_apply_interval_ms:
             raise ValueError(
                 "'mirror.apply.interval.ms' keeps changes beside a mirror, which a 'branch' does by itself: "

@@ -232,7 +232,12 @@ def test_it_asks_for_a_catalog(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sink", "option"), [("iceberg", "catalog.credential"), ("kafka", "producer.override.ssl.key.password")]
+    ("sink", "option"),
+    [
+        ("iceberg", "catalog.credential"),
+        ("iceberg", "catalog.s3.secret-access-key"),
+        ("kafka", "producer.override.ssl.key.password"),
+    ],
 )
 def test_a_password_that_is_not_asked_for_is_not_written_either(
     cdc: Cdc, tmp_path: Path, sink: str, option: str

@@ -54,6 +54,7 @@ def test_a_catalog_is_asked_for() -> None:
         config(warehouse="x")
     with pytest.raises(ConfigError, match=r"'hiv' is no catalog that pyiceberg knows: .*glue, hive, .*sql"):
         config(**{"catalog.type": "hiv"})
+    assert config(**{"catalog.type": "${CATALOG}"}), "commands that need no secrets read files whose variables lack"
     with pytest.raises(ConfigError, match=r"namespace"):
         config(**{"catalog.type": "sql", "namespace": "a..b"})
 

@@ -20,7 +20,7 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
 from cdckit.errors import ConfigError
 
-_SECRET = re.compile(r"(password|secret|token|credential)s?$", re.IGNORECASE)
+_SECRET = re.compile(r"secret|(password|passphrase|token|credential|key|sas)s?$", re.IGNORECASE)
 """What options below a name may be called that hold secrets: nothing else says so."""
 
 
