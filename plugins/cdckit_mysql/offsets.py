@@ -104,6 +104,11 @@ def record_position(prefix: str, row: int, part: int = 0) -> str:
     return f"{prefix}-{row:014d}-{part}"
 
 
+def row_number(position: str) -> int:
+    """The number of the row that a record's position has."""
+    return int(position.rsplit("-", 2)[1])
+
+
 _PLACE = re.compile(r"(?P<epoch>\d{4})-(?P<file>\d{10})-(?P<pos>\d{12})-")
 
 

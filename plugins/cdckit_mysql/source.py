@@ -50,6 +50,7 @@ from cdckit_mysql.snapshot.consistent import ConsistentSnapshot
 from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.resnapshot import lies_before
 from cdckit_mysql.splits import ChunkWork, LogWork, SnapshotWork
+from cdckit_mysql.streaming.epochs import Epochs
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
 from cdckit_mysql.streaming.heartbeat_action import HeartbeatAction
 from cdckit_mysql.streaming.log_origin import LogOrigin
@@ -174,7 +175,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         return self._snapshots.point(at)
 
     def _located(self, at: LogOffset) -> LogOffset:
-        return self._origin.located(self._ends.known(at).with_changes(resnapshot=at.resnapshot))
+        known = self._ends.known(at).with_changes(resnapshot=at.resnapshot)
+        return self._epochs.behind_last(self._origin.located(known))
 
     def _log_end(self, at: LogOffset) -> LogOffset:
         return self._origin.end(at)
@@ -212,7 +214,8 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
         self._tell_captured(tables)
         check_guardrail(self._config, self._filters.count(tables))
         check_topics(self._config, self._filters, tables)
-        return Split(start, None, LogWork(tables, self._origin.dialect, self._run_id, ends=self._begun))
+        work = LogWork(tables, self._origin.dialect, self._run_id, ends=self._begun, tells_ends=self._tells_ends)
+        return Split(start, None, work)
 
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """The split up to `end`: who reads it here keeps the definitions that change on the way."""
@@ -411,7 +414,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._context.notices,
             self._run_id,
             self._ends,
-            self._origin.opener(),
+            self._epochs.above(self._origin.opener()),
             spool=None if self._context.spool is None or self.archived else Spool(self._context.spool),
             marks=self._context.marks,
             pace=Pace(self._context.bytes_per_second) if self._context.bytes_per_second else None,
@@ -429,6 +432,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             self._origin,
             self._history if self._context.state is not None else None,
             self._ends if self._context.state is not None else None,
+            self._epochs if self._context.state is not None else None,
             self._versions_of,
             self._reselection,
             lambda: self._planner,
@@ -447,6 +451,10 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
     @cached_property
     def _ends(self) -> RangeEnds:
         return RangeEnds(self._state)
+
+    @cached_property
+    def _epochs(self) -> Epochs:
+        return Epochs(self._state)
 
     def _versions_of(self, rows: RowLogging, run_id: str | None = None) -> TableVersions:
         key = (rows, run_id or self._run_id)

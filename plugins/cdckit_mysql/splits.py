@@ -81,6 +81,7 @@ class LogWork:
         others: the captured tables at its start, where its statements make table marks, which tell of those that it
             does not name, too; None: `tables` has all that are told of.
         ends: by their numbers, where batches end of which a sink has a part, behind the split's start.
+        tells_ends: whether batches are to tell where each record ends.
     """
 
     tables: Tables
@@ -96,6 +97,7 @@ class LogWork:
     begun: BegunTransaction | None = None
     others: OtherTables | None = None
     ends: Mapping[int, LogOffset] = field(default_factory=dict)
+    tells_ends: bool = False
 
     def unnamed(self) -> Callable[[], Iterable[Table]]:
         """Gives the captured tables that `tables` does not have now: whoever reads changes that."""

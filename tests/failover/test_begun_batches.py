@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from delta_sink.dying import SAVES, WRITES, die
+from delta_sink.dying import SAVES, WRITES, die, die_elsewhere
 from delta_sink.shop import Shop
 from testkit.running import Ended, Pipeline
 from testkit.servers.mariadb import MariaDBServer
 from testkit.servers.mysql import MySQLServer
+from testkit.servers.proxy import MovingAddress
 from testkit.topology import Topology, topology
 
 TABLES = """
@@ -34,6 +35,8 @@ DELETE FROM b WHERE id = 3;
 """
 DEATHS = {"behind a table": (WRITES, 0), "behind a later one": (WRITES, 2), "behind all tables": (SAVES, 0)}
 """Where the process ends: behind a table's commit, or before the offset is saved; and behind how many such places."""
+TOLERANT = {"errors.tolerance": "quarantine", "offset.flush.interval.ms": 60_000}
+"""What is committed meanwhile is not saved."""
 _PIECES = 7
 """So many records a batch has at the most, so that transactions are told of in parts."""
 
@@ -111,4 +114,46 @@ def test_what_tables_have_does_not_come_twice_where_another_one_refuses_rows(
     assert not _repeated(first)
     assert "kept in quarantine" in ended.stderr and "found by halves" not in ended.stderr, ended.stderr
     assert "second" not in [row["v"] for row in first.lake.found("b")]
+    first.assert_equal(["a", "b"])
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("others", [1, pytest.param(2, marks=pytest.mark.nightly), 4])
+def test_what_halves_have_does_not_come_twice(three: Topology, unique_name: str, tmp_path: Path, others: int) -> None:
+    """A row is looked for by halves at a replica, where the process is killed; the offset is the primary's."""
+    first = _refusing(three, unique_name, tmp_path)
+    die(_pipeline(replace(first, server=three.replicas[0]), **TOLERANT), WRITES, others)
+    _come_back(first)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("others", [1, 2])
+def test_a_search_goes_on_at_another_server(three: Topology, unique_name: str, tmp_path: Path, others: int) -> None:
+    """The address moves while halves are committed, the process is killed behind more of them, and it moves back."""
+    first = _refusing(three, unique_name, tmp_path)
+    with MovingAddress(three.primary.port) as address:
+        pipeline = _pipeline(first, **TOLERANT)
+        pipeline = replace(pipeline, source={**pipeline.source, "database.port": address.port})
+        die_elsewhere(pipeline, lambda: address.move(three.replicas[0].port), 2, others)
+    _come_back(first)
+
+
+def _refusing(three: Topology, name: str, folder: Path) -> Shop:
+    """Tables of which one refuses a row of what has changed at all servers."""
+    first = Shop(three.primary, name, folder, mode="changelog")
+    first.make(TABLES)
+    _deliver(first)
+    DeltaTable(str(first.table("b"))).alter.add_constraint({"one": "id <> 50"})
+    first.run(CHANGES)
+    three.wait_for_replicas()
+    return first
+
+
+def _come_back(first: Shop) -> None:
+    """Goes on where it was at first, where more has changed."""
+    first.run("INSERT INTO a (id, v) VALUES (300, 'behind'); UPDATE b SET v = 'behind' WHERE id = 2;")
+    _deliver(first, **TOLERANT)
+    assert not _repeated(first)
+    first.run("DELETE FROM b WHERE id = 50")  # of the row that is kept in quarantine
+    _deliver(first, **TOLERANT)
     first.assert_equal(["a", "b"])

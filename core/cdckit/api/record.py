@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cdckit.api.schema import STRING, Schema
@@ -118,6 +118,8 @@ class Batch:
             record once keeps them for a later offset.
         begun: what it holds of batches that were begun before (`Source.begun`), where positions do not tell that; None:
             they do, or there is nothing of those.
+        ends: by their positions the offsets behind records, of one row the same object, where they are asked for
+            (`Source.tell_ends`). Reading does not go on from them: they say what lies before.
     """
 
     records: Sequence[Record]
@@ -128,3 +130,4 @@ class Batch:
     marks: Sequence[TableMark] = ()
     repeats: bool = False
     begun: BegunPlaces | None = None
+    ends: Mapping[str, Offset] = field(default_factory=dict)

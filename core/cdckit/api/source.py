@@ -161,6 +161,13 @@ class Source(ABC):
         """
         return
 
+    def tell_ends(self, *, wanted: bool) -> None:
+        """Says whether batches of what is planned next are to tell where each record ends (`Batch.ends`).
+
+        Called before `plan` by a runner that commits parts of batches, whose ends `begun` gets. Not heard by default.
+        """
+        return
+
     def bounded(self, split: Split, end: Offset) -> Sequence[Split]:
         """An open-ended split up to `end`, for a runner that reads it in the process that holds the state.
 

@@ -64,6 +64,7 @@ class ConnectorSource(Source, Generic[Config, At]):
         self._mailbox: Mailbox | None = None
         self._waits_told = False
         self._begun: Mapping[int, At] = {}
+        self._tells_ends = False
         self._again: RowsAgain[At] = RowsAgain(lambda: self._state, self._log_end, self._lies_before)
 
     def open(self, context: SourceContext) -> None:
@@ -105,6 +106,10 @@ class ConnectorSource(Source, Generic[Config, At]):
     def begun(self, ends: Mapping[int, Offset]) -> None:
         """Keeps them for the splits of the log."""
         self._begun = {number: self._offsets.from_json(end) for number, end in ends.items()}
+
+    def tell_ends(self, *, wanted: bool) -> None:
+        """Keeps it for the splits of the log."""
+        self._tells_ends = wanted
 
     def passed(self, offset: Offset, point: Offset) -> bool:
         """As the places in the log say; within a snapshot that is not finished nothing is passed."""

@@ -26,7 +26,8 @@ class BegunBatch:
         number: its number.
         reached: by lane ("" where there is one alone) the position of its last record, so that a table which has the
             batch has all records up to there; None: it holds all that is told before the next saved offset.
-        end: the offset that it ends at; None where it ends between two.
+        end: the offset that it ends at, or one before which it holds all, where it ends between two; None: none is
+            known.
         chunk_topics: the topics of the rows that an incremental snapshot has read since the saved offset, up to there.
     """
 

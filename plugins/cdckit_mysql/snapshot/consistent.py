@@ -23,6 +23,7 @@ from cdckit_mysql.snapshot.consistent_point import ConsistentPoint, consistent_p
 from cdckit_mysql.snapshot.modes import snapshot_mode
 from cdckit_mysql.snapshot.snapshot_rows import SnapshotRows
 from cdckit_mysql.splits import SnapshotWork
+from cdckit_mysql.streaming.epochs import Epochs
 from cdckit_mysql.streaming.opening import on_server, require_log
 
 log = logging.getLogger("cdckit.mysql")
@@ -95,7 +96,8 @@ class ConsistentSnapshot:
         threads = self._config.snapshot_max_threads if work.with_rows else 1
         with consistent_point(self._config, self._filters, threads, self._context.notices) as point:
             since = work.since and on_server(work.since, point.server, place(self._config))
-            offset = _noted(point, self._config, self._history, since.epoch if since else work.epoch)
+            begun = point.offset.with_changes(epoch=since.epoch if since else work.epoch)
+            offset = _noted(point, self._config, self._history, Epochs(self._state).behind_last(begun).epoch)
             if since is not None:
                 left = yield from self._changes(since, offset, work.again)
                 offset = offset.with_changes(incremental=left, resnapshot=work.again)

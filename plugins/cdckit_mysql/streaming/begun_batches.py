@@ -36,7 +36,8 @@ def transactions_of(end: LogOffset) -> str:
 
 def begun_elsewhere(ends: Ends, start: LogOffset) -> Ends:
     """All that can be compared, where positions of some batches do not sort with those behind a place; else none."""
-    if start.gtids is None or all(end.server == start.server for end in ends.values()):
+    here = start.server, start.epoch
+    if start.gtids is None or all((end.server, end.epoch) == here for end in ends.values()):
         return {}
     return {number: end for number, end in ends.items() if end.gtids is not None}
 

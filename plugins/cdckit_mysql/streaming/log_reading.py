@@ -18,7 +18,9 @@ from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.facts import Dialect, RowLogging
 from cdckit_mysql.splits import LogWork
 from cdckit_mysql.streaming.definitions import Definitions
+from cdckit_mysql.streaming.epochs import Epochs
 from cdckit_mysql.streaming.log_origin import LogOrigin
+from cdckit_mysql.streaming.opened_log import OpenLog
 from cdckit_mysql.streaming.planning import LogPlanner
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.processor_parts import Listen, ProcessorParts
@@ -26,6 +28,7 @@ from cdckit_mysql.streaming.range_ends import RangeEnds
 from cdckit_mysql.streaming.reader import LogReader, kept_events, read_kept
 from cdckit_mysql.streaming.repeating_processor import processor_of
 from cdckit_mysql.streaming.reselection import Reselection
+from cdckit_mysql.streaming.row_ends import RowEnds
 from cdckit_mysql.table import Tables
 
 
@@ -39,6 +42,7 @@ class LogReading:
         origin: where the log is.
         history: the definitions that are kept; None where nothing is.
         ends: gives the ends of ranges as this server counts; None where nothing is kept.
+        epochs: gives the epochs of what is read; None where nothing is kept.
         versions: gives what makes records of rows that are logged so, for one run of the source.
         reselection: reads columns of changed rows again; None where none are to be read.
         planner: gives what plans ranges, which is told of those that were planned at another server.
@@ -52,6 +56,7 @@ class LogReading:
         origin: LogOrigin,
         history: SchemaHistory | None,
         ends: RangeEnds | None,
+        epochs: Epochs | None,
         versions: Callable[[RowLogging, str], TableVersions],
         reselection: Reselection | None,
         planner: Callable[[], LogPlanner],
@@ -62,6 +67,7 @@ class LogReading:
         self._origin = origin
         self._history = history
         self._ends = ends
+        self._epochs = epochs
         self._versions = versions
         self._reselection = reselection
         self._planner = planner
@@ -92,7 +98,10 @@ class LogReading:
         make = self._processors(work, start, definitions, signals, within=within)
         if (kept := kept_events(work)) is not None:
             return read_kept(kept, start, make, work, self._config.max_batch_size)
-        reader = LogReader(self._config, self._origin.opener(split, listens=signals is not None), make, self._context())
+        open_log: OpenLog = self._origin.opener(split, listens=signals is not None)
+        if self._epochs is not None and not work.reader:
+            open_log = self._epochs.above(open_log)
+        reader = LogReader(self._config, open_log, make, self._context())
         read_from = start if work.reader or self._ends is None else self._ends.known(start)
         if split.end is None:
             return reader.follow(read_from, heartbeats)
@@ -122,6 +131,7 @@ class LogReading:
                 self._history.moved(at.position, definitions.tables, anew=at.epoch > start.epoch)
             parts = ProcessorParts(config, filters, versions, definitions, at, marker, listen, self._reselection)
             processor = processor_of(work.ends, parts)
+            processor.row_ends = RowEnds() if work.tells_ends else None
             processor.count_in(context.counts)
             processor.failures.undecoded = None if filters.hides_columns else context.undecoded
             return processor

@@ -175,7 +175,7 @@ class LogPlanner:
             self._beyond = None
             self._range = self._look_at(start, end, size)
         else:
-            self._note_end(end, self._range.gtids)
+            self._note_end(end, self._range.gtids, self._range.begun.epoch)
         # The next range begins where this one ends: its definitions need no reading of the history.
         self._known = (end.position.prefix, self._range.after)
         return self._range
@@ -187,13 +187,16 @@ class LogPlanner:
         found.note()
         if found.elsewhere:
             self.replayed(end, until, found.begun, found.after)
-        else:
-            self._note_end(end, found.gtids)
+            return found
+        if found.begun.epoch > end.epoch:  # another server was read since it was planned: so were the definitions noted
+            self._history.start(end.position, found.after)
+        self._note_end(end, found.gtids, found.begun.epoch)
         return found
 
-    def _note_end(self, end: LogOffset, gtids: str | None) -> None:
+    def _note_end(self, end: LogOffset, gtids: str | None, epoch: int) -> None:
         if gtids is not None:
-            self._ends.note(end, end.with_changes(gtids=joined(gtids, end.gtids, self._dialect)))
+            epoch = max(end.epoch, epoch)
+            self._ends.note(end, end.with_changes(gtids=joined(gtids, end.gtids, self._dialect), epoch=epoch))
 
     def replayed(self, end: LogOffset, until: LogOffset, start: LogOffset, tables: Tables) -> None:
         """Notes that a range was read at another server than the one where its end was planned.
@@ -216,11 +219,12 @@ class LogPlanner:
             history=self._history,
             notices=self._notices,
         )
-        connection, begun = self._open_log(self._ends.known(start), end)
+        known = self._ends.known(start)
+        connection, begun = self._open_log(known, end)
         with ExitStack() as stack:
             stack.enter_context(connection)
             # A failover begins a new epoch, which has to have its definitions before statements of its log are noted.
-            self._history.moved(begun.position, definitions.tables)
+            self._history.moved(begun.position, definitions.tables, anew=begun.epoch > known.epoch)
             scan = RangeScan(
                 connection,
                 definitions,

@@ -37,6 +37,7 @@ from cdckit_mysql.streaming.passed_over import RowsFacts, undecoded
 from cdckit_mysql.streaming.processor_parts import ProcessorParts
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.row_decoders import RowDecoders, RowMaker
+from cdckit_mysql.streaming.row_ends import RowEnds
 from cdckit_mysql.streaming.statement_records import StatementRecords
 from cdckit_mysql.table import Table, TableId
 
@@ -57,6 +58,8 @@ class LogProcessor:
         self.records: list[Record] = []
         self.marks: list[TableMark] = []
         """Table marks among the records; whoever takes these takes them, too."""
+        self.row_ends: RowEnds | None = None
+        """Takes where rows end, if that is asked for."""
         self._bytes = 0
         self._versions = versions
         self._block = versions.blocks.block
@@ -316,6 +319,8 @@ class LogProcessor:
 
     def _tell(self, records: Sequence[Record], table: str, rows: int, first_position: int) -> None:
         """Gives out the records of so many rows of a table, of which the first has the number that is named."""
+        if self.row_ends is not None:
+            self.row_ends.note(self._log_offset(), self.progress, records, table, first_position)
         self.records += records
         told = self.progress.rows_told
         told[table] = told.get(table, 0) + rows

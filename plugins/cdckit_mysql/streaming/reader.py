@@ -235,8 +235,11 @@ def batch_of(processor: LogProcessor, size: int) -> Batch:
     begun = processor.begun()
     records: list[Record] = processor.take()
     marks, processor.marks = processor.marks, []
-    offset = processor.offset()
-    return Batch(records, offset.to_json(), processor.progress.time_us // 1000 or None, size, marks=marks, begun=begun)
+    offset, time_ms = processor.offset(), processor.progress.time_us // 1000 or None
+    batch = Batch(records, offset.to_json(), time_ms, size, marks=marks, begun=begun)
+    if processor.row_ends is not None:
+        batch.ends = processor.row_ends.take()
+    return batch
 
 
 def kept_events(work: LogWork) -> Iterator[Sequence[Span]] | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cdckit import Batch, BegunPlaces, Record, TableMark
 from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
 from cdckit_mysql.binlog.query import Query
+from cdckit_mysql.offsets import row_number
 from cdckit_mysql.streaming.begun_batches import BegunBatch, Ends, begun_elsewhere
 from cdckit_mysql.streaming.processor import LogProcessor
 from cdckit_mysql.streaming.processor_parts import ProcessorParts
@@ -73,7 +74,7 @@ class RepeatingProcessor(LogProcessor):
         super()._tell(records, table, rows, first_position)
         batches, progress = self._batches.items(), self.progress
         for record in records if batches else ():
-            row = before + _row_of(record.position)
+            row = before + row_number(record.position)
             self._hold([record], [n for n, batch in batches if batch.holds_row(progress, table, row)])
 
     def _hold(self, told: Iterable[Record | TableMark], batches: Sequence[int]) -> None:
@@ -86,8 +87,3 @@ def processor_of(ends: Ends, parts: ProcessorParts) -> LogProcessor:
     """The processor of a log in which batches end that were begun, if not all of them at the same server."""
     elsewhere = begun_elsewhere(ends, parts.start)
     return RepeatingProcessor(elsewhere, parts) if elsewhere else LogProcessor(parts)
-
-
-def _row_of(position: str) -> int:
-    """The number of the row in a record's position."""
-    return int(position.rsplit("-", 2)[1])

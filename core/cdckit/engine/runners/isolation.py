@@ -47,6 +47,10 @@ class Isolation:
         """Whether each part is to be committed by itself."""
         return self._size > 0
 
+    def end_search(self) -> None:
+        """Nothing is searched for until a commit is refused again."""
+        self._size = 0
+
     def without_found(self, records: Sequence[Record]) -> Sequence[Record]:
         """The records, without those that were found."""
         if not self._found:

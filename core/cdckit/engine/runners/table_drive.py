@@ -96,6 +96,7 @@ class TableDrive:
         progress, source = self._progress, self._source
         progress.pass_chunks()
         source.begun(progress.begun)
+        source.tell_ends(wanted=progress.searches)
         offset = progress.offset if progress.offset is not None else source.initial_offset()
         end = progress.batches.planned_end
         if end is None and (end := source.snapshot_point(offset)) is not None:

@@ -19,6 +19,7 @@ from cdckit.engine.notices import RunNotices
 from cdckit.engine.runners.forecaster import Forecaster
 from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.runners.read_chunks import ReadChunks
+from cdckit.engine.runners.record_ends import RecordEnds
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.errors import RowsRefusedError
 from cdckit.tables.direct import DirectTableSink
@@ -109,6 +110,8 @@ class TableProgress:
         """Whether more of what was begun is to come, so that nothing is committed: a table's number would tell less."""
         self._parted = False
         """Whether the rest of rows is to come that are committed together."""
+        self._unnamed = False
+        """Whether the sink could not name rows that a table refuses: they are found by halves, whatever was begun."""
         self._committed, self._took = time.monotonic(), 0.0
         self._due = time.monotonic() + interval_seconds
         self._clear()
@@ -147,7 +150,7 @@ class TableProgress:
             if piece.cut is not None:
                 for position in (piece.cut, *(record.position for record in piece.records)):
                     self._reach(position)
-                self._commit(batch.offset if whole and piece.last else None)
+                self._commit(batch.offset if whole and piece.last else None, at_least=self._before)
 
     def _put_together(self, records: Sequence[Record], marks: Sequence[RoutedMark], batch: Batch) -> None:
         if self._isolation is not None:
@@ -159,6 +162,8 @@ class TableProgress:
     def _is_begun(self, batch: Batch) -> bool:
         """Whether a batch is to be written together with what was begun before it, at another server."""
         begun = batch.begun
+        if begun is not None and self._isolation is not None and not self._unnamed:
+            self._isolation.end_search()  # of what halves held before the sink knows by transactions, as of any batch
         if begun is None or self._searches:
             return self._awaits
         self._sink.held(begun.held)
@@ -191,17 +196,29 @@ class TableProgress:
                 pass
             self._sink.write(records, piece.marks)
             return
+        ends, count = RecordEnds(batch, self._before), 0
         for part in isolation.parts(records, batch.records):
             self._sink.write(part, ())
+            count += len(part)
             if isolation.searches:
                 for record in part:
                     self._reach(record.position)
-                self._commit()
+                self._commit(at_least=ends.behind(records, count))
+
+    @property
+    def _before(self) -> Offset | None:
+        """The offset before the batch in hand, unless records from before it come again from there."""
+        return None if self._behind else self.offset
 
     @property
     def begun(self) -> Mapping[int, Offset]:
         """The ends of batches of which the source is to say what it reads again of them, by the batches' numbers."""
         return self.batches.ends
+
+    @property
+    def searches(self) -> bool:
+        """Whether parts of batches are committed, of which the source is to say where they end."""
+        return self._searches
 
     @property
     def _searches(self) -> bool:
@@ -222,6 +239,7 @@ class TableProgress:
             self._isolation.name(error)
             return
         if self._sink.names_refused:
+            self._unnamed = True
             log.warning("%s: which rows is found by halves, so that changes may be there twice", error)
         self._isolation.narrow(error, whole=planned or marked)
 
@@ -321,13 +339,19 @@ class TableProgress:
         pause = max(self._sink.commit_interval_ms / 1000, min(_BETWEEN * self._took, _LONGEST))
         return time.monotonic() - self._committed >= pause
 
-    def _commit(self, end: Offset | None = None) -> None:
+    def _commit(self, end: Offset | None = None, *, at_least: Offset | None = None) -> None:
+        """Commits what is waiting.
+
+        Args:
+            end: the offset that it ends at; None: between two.
+            at_least: one before which all is committed then, where there is no end.
+        """
         if not self._sink.waiting:
             return
         if topics := self._chunks.topics:
             self._settle()  # of a chunk that a table has, nothing comes again that could be kept
             self._sink.names_refused = True
-        self._write(self.batches.begin(self._reached, end, topics), end)
+        self._write(self.batches.begin(self._reached, at_least if end is None else end, topics), end)
 
     def _write(self, number: int, end: Offset | None) -> None:
         begun = time.monotonic()
@@ -368,7 +392,7 @@ class TableProgress:
         self.batches.saved(self.offset, self._reached)
         if not self.batches.begun:
             self._sink.saved()
-        self._sink.names_refused = False
+        self._sink.names_refused = self._unnamed = False
         if self._isolation is not None:
             self._isolation.saved()
         self._reached = {}

@@ -101,7 +101,7 @@ class TableBatches:
 
         Args:
             reached: by lane the position of its last record; None for one that was planned.
-            end: the offset that it ends at; None where it ends between two, or was planned.
+            end: the offset that it ends at, or see `BegunBatch`; None where none is known, or it was planned.
             chunk_topics: see `BegunBatch`.
         """
         self._note.number += 1
