@@ -44,8 +44,8 @@ class DefinitionChange:
         added: columns that came.
         dropped: columns that went; one that went and came again stands here and in `added`.
         renamed: old and new names.
-        retyped: columns (by their new names) whose type is another one.
-        rewritten: those of them whose values the server may have changed with the type: cut, rounded, converted.
+        retyped: columns (by their new names) whose type, or what computes their values, is another one.
+        rewritten: those of them whose values the server may have changed with it: cut, rounded, converted, computed.
         key: the key's fields before and after, where they differ.
         comments: the new comments of columns, and under "" that of the table, where they differ.
     """

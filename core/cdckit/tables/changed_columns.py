@@ -345,7 +345,7 @@ class ColumnChanges:
         self._alteration.add(place, kind, copied=free if self._policy.keeps else None)
 
     def _rewritten(self, taken: _Taken, name: str) -> None:
-        what = f"the values of column '{name}' may have changed with its type ({taken.told.statement})"
+        what = f"the values of column '{name}' may have changed with its definition ({taken.told.statement})"
         action = self._action(ChangeKind.ALTER_COLUMN_TYPE, taken.layout)
         if self._forces(taken) or action in (Action.TRY, Action.KEEP):
             log.warning("table %s: at position %s %s", self._target, taken.position, what)
@@ -367,7 +367,19 @@ class ColumnChanges:
         asks = action is Action.REFUSE and (self._policy.mirror or not self._policy.told)
         if asks or (unordered and not self._forces(taken)):
             raise self._refusal(taken, f"the key was ({', '.join(before)}) and is ({', '.join(now)})")
+        self._unknown_keys(taken, action)
         log.info("table %s: the key was (%s) and is (%s)", self._target, ", ".join(before), ", ".join(now))
+
+    def _unknown_keys(self, taken: _Taken, action: Action) -> None:
+        """Older rows whose key nobody has told of would stay beside the rows that they become."""
+        untold = {name for name, text in taken.layout.older if text is None}
+        unknown = [name for name in taken.layout.key if name in untold]
+        if not unknown or not (self._policy.mirror and self._policy.told):
+            return
+        what = f"the key has column '{unknown[0]}', whose values in older rows the source's log does not tell"
+        if not self._forces(taken) and action not in (Action.TRY, Action.KEEP):
+            raise self._refusal(taken, what)
+        log.warning("table %s: at position %s %s", self._target, taken.position, what)
 
     def _comments(self, taken: _Taken) -> None:
         for name, place, text in self._changed_comments(taken):

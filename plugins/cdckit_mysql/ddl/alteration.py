@@ -11,7 +11,7 @@ from cdckit_mysql.ddl.create import Options, with_keys
 from cdckit_mysql.ddl.defaults import Default, value_for, with_older
 from cdckit_mysql.ddl.keys import Indexes
 from cdckit_mysql.ddl.lexer import Cursor
-from cdckit_mysql.ddl.session import Collation, Flavor
+from cdckit_mysql.ddl.session import Collation, DdlSession, Flavor, SqlMode
 from cdckit_mysql.table import Column, Table
 
 
@@ -57,6 +57,23 @@ def altered(table: Table, alteration: Alteration, database: Collation, cursor: C
         system_versioned=_system_versioned(table, alteration),
     )
     return with_keys(result, _kept_indexes(table, alteration, places), alteration.keys, cursor)
+
+
+def computed(table: Table, alteration: Alteration, session: DdlSession) -> Iterator[str]:
+    """The columns of before, in lower case, to which the statement may give other values than they had.
+
+    An expression is computed for each row, be it the one of before; AUTO_INCREMENT numbers NULLs, and zeros unless
+    the session says that they are numbers.
+    """
+    old = {column.name.lower(): column for column in table.columns}
+    for clause in alteration.columns:
+        before = old.get((clause.replaces or "").lower())
+        if before is None:
+            continue
+        numbers = before.optional or SqlMode.NO_AUTO_VALUE_ON_ZERO not in session.sql_mode
+        numbered = clause.column.auto_incremented and not before.auto_incremented and numbers
+        if clause.column.generated or numbered:
+            yield clause.column.name.lower()
 
 
 def _without_moot_clauses(table: Table, alteration: Alteration) -> Alteration:

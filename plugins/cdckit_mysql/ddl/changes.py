@@ -43,6 +43,8 @@ class SchemaChange:
         ddl: the statement, or of one over several tables a statement for this one alone.
         renamed: the old and new names of columns that the statement renames.
         made_anew: columns, in lower case, that the statement drops and adds again.
+        computed: columns, in lower case, to which the statement may have given other values: by an expression, or by
+            AUTO_INCREMENT.
         strict: whether values that do not fit a new definition were errors.
         moves_rows: whether rows of the table come or go by it, which the log does not tell: those of a partition.
         exchanged: the table that such rows come from, or go to.
@@ -59,6 +61,7 @@ class SchemaChange:
     table: Table | None = None
     renamed: tuple[tuple[str, str], ...] = ()
     made_anew: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
     strict: bool = False
     moves_rows: bool = False
     exchanged: TableId | None = None

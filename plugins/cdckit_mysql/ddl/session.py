@@ -29,6 +29,7 @@ class SqlMode(IntFlag):
     REAL_AS_FLOAT = 1 << 0
     ANSI_QUOTES = 1 << 2
     ORACLE = 1 << 9
+    NO_AUTO_VALUE_ON_ZERO = 1 << 19
     NO_BACKSLASH_ESCAPES = 1 << 20
     STRICT_TRANS_TABLES = 1 << 21
     STRICT_ALL_TABLES = 1 << 22

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cdckit_mysql.ddl.alter_clauses import read_alteration
-from cdckit_mysql.ddl.alteration import altered
+from cdckit_mysql.ddl.alteration import altered, computed
 from cdckit_mysql.ddl.changes import ChangeKind, Changes, SchemaChange, Scope
 from cdckit_mysql.ddl.create import Options, read_collation_option, read_create_table, with_keys
 from cdckit_mysql.ddl.keys import Indexes, KeyKind, read_index
@@ -77,6 +77,7 @@ def alter_table(scope: Scope, *, ignores: bool = False) -> list[SchemaChange]:
             after,
             renamed=alteration.new_names,
             made_anew=alteration.made_anew,
+            computed=() if before is None else tuple(computed(before, alteration, cursor.session)),
             strict=scope.cursor.session.strict and not ignores,
             moves_rows=alteration.moves_rows or ignores,
             exchanged=alteration.exchanged and scope.spelled(alteration.exchanged),

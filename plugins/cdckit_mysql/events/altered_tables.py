@@ -26,14 +26,20 @@ def definition_change(before: TableVersion, after: TableVersion, change: SchemaC
     kept = [(*old[name], *new[name]) for name in new if name in old]
     moved = {was: now for was, _, now, _ in kept if was != now}
     keys = _key(before), _key(after)
-    retyped = [(now, earlier, column) for _, earlier, now, column in kept if _type(earlier) != _type(column)]
+    retyped = [
+        (now, earlier, column)
+        for _, earlier, now, column in kept
+        if _type(earlier) != _type(column) or column.name.lower() in change.computed
+    ]
     return DefinitionChange(
         added=tuple(field for name, (field, _) in new.items() if name not in old),
         dropped=(*(field for name, (field, _) in old.items() if name not in new), *gone),
         renamed=tuple(moved.items()),
         retyped=tuple(now for now, _, _ in retyped),
         rewritten=tuple(
-            now for now, earlier, column in retyped if not keeps_values(earlier, column, strict=change.strict)
+            now
+            for now, earlier, column in retyped
+            if column.name.lower() in change.computed or not keeps_values(earlier, column, strict=change.strict)
         ),
         key=None if tuple(moved.get(name, name) for name in keys[0]) == keys[1] else keys,
         comments=dict(_comments(before, after, kept)),

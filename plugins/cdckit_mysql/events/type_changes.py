@@ -64,12 +64,24 @@ def _digits(column: Column) -> int:
 
 def _keeps_text(before: Column, after: Column, *, strict: bool) -> bool:
     if before.enum_values or after.enum_values:
-        kept = strict or set(before.enum_values) <= set(after.enum_values)
-        return before.base_type == after.base_type and before.charset == after.charset and kept
+        return (
+            before.base_type == after.base_type
+            and before.charset == after.charset
+            and _keeps_labels(before, after, strict=strict)
+        )
     if after.base_type not in _TEXTS or not _keeps_characters(before.charset, after.charset):
         return False
     padded = before.base_type != "CHAR" and after.base_type == "CHAR"  # whose ends are cut
     return not padded and _room(before, _TEXTS) <= _room(after, _TEXTS)
+
+
+def _keeps_labels(before: Column, after: Column, *, strict: bool) -> bool:
+    """A SET shows its labels in the order of its definition."""
+    if before.base_type == "SET" and [one for one in after.enum_values if one in before.enum_values] != [
+        one for one in before.enum_values if one in after.enum_values
+    ]:
+        return False
+    return strict or set(before.enum_values) <= set(after.enum_values)
 
 
 def _keeps_characters(before: str | None, after: str | None) -> bool:
