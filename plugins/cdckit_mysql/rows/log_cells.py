@@ -131,7 +131,8 @@ def _bigint(column_type: int, metadata: int, value: ColumnValue, scope: Scope) -
     return Cell("Q", 8, value='{0}.to_bytes(({0}.bit_length() >> 3) + 1, "big")')
 
 
-def _float32(_type: int, _metadata: int, value: ColumnValue, scope: Scope) -> Cell:
+def float32_cell(value: ColumnValue, scope: Scope) -> Cell:
+    """A float of 32 bits, with all digits that tell it from others."""
     if value.options.wide_floats:
         return Cell("f", 4, value="{0}")
     return Cell("f", 4, value=f"{scope.name(SHORTEST_FLOATS)}[{{0}}]")
@@ -274,7 +275,7 @@ def ip6_text(data: bytes) -> str:
 _MAKERS: dict[Kind, dict[int, CellMaker]] = {
     "integer": dict.fromkeys((*_INTEGERS, types.INT24), _integer),
     "bigint": dict.fromkeys((*_INTEGERS, types.INT24), _bigint),
-    "float32": {types.FLOAT: _float32},
+    "float32": {types.FLOAT: lambda _type, _metadata, value, scope: float32_cell(value, scope)},
     "float64": {types.FLOAT: _float64, types.DOUBLE: _float64},
     "decimal": {types.NEWDECIMAL: _decimal},
     "boolean": {types.BIT: _boolean, types.TINY: _boolean},

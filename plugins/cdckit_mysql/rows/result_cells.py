@@ -16,7 +16,7 @@ from cdckit_mysql.binlog import column_types as types
 from cdckit_mysql.binlog.compression import packed_integer
 from cdckit_mysql.rows.cell import Cell, Scope
 from cdckit_mysql.rows.expressions import bytes_expression, vector_of
-from cdckit_mysql.rows.log_cells import finished_cell
+from cdckit_mysql.rows.log_cells import finished_cell, float32_cell
 from cdckit_mysql.rows.temporal_tables import Shown, bytes_table, date_table
 from cdckit_mysql.values.column import ColumnValue
 from cdckit_mysql.values.geometry import geometry_of, point_of
@@ -88,6 +88,8 @@ def _float(column_type: int, value: ColumnValue, scope: Scope) -> Cell:
         raise _misfit(column_type, value)
     if value.kind != "float32":
         return Cell("f", 4, value="{0}")
+    if value.in_key:  # the log has all digits, and has to name the same row
+        return float32_cell(value, scope)
     show = six_digits_wide if value.options.wide_floats else six_digits
     return Cell("f", 4, value=f"{scope.name(show)}({{0}})")
 

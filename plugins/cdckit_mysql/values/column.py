@@ -38,7 +38,7 @@ class ColumnValue:
         native: the schema that values have before `convert`; the same as `schema` without it.
         native_null: what stands, before `convert`, for a value that cannot be shown.
         guard: shows `null` for values that do not fit, where the user wants that; None stops at them.
-        identifies: whether it is a key's column that allows no NULL: one in the log is damage.
+        in_key: whether it is a part of the records' key.
     """
 
     column: Column
@@ -52,7 +52,12 @@ class ColumnValue:
     native: Schema
     native_null: Any
     guard: Guard | None = None
-    identifies: bool = False
+    in_key: bool = False
+
+    @property
+    def identifies(self) -> bool:
+        """Whether it is a key's column that allows no NULL: one in the log is damage."""
+        return self.in_key and not self.column.optional
 
 
 def column_value(column: Column, options: ValueOptions, table: TableId, *, in_key: bool = False) -> ColumnValue:
@@ -88,7 +93,7 @@ def column_value(column: Column, options: ValueOptions, table: TableId, *, in_ke
         mask=None,
         native=native,
         native_null=value_for_null(kind, native),
-        identifies=in_key and not column.optional,
+        in_key=in_key,
     )
     converter = options.converter(table, column, native)
     shown = plain if converter is None else _converted(plain, converter)
