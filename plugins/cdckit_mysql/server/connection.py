@@ -124,14 +124,22 @@ def _store(path: str | None, password: SecretStr | None) -> Store | None:
     return (path, password.get_secret_value() if password else None) if path else None
 
 
+_ALL_AS_STORED = (
+    f"SET SESSION sql_select_limit = {(1 << 64) - 1}, "
+    "SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', '')"
+)
+"""Whatever the server's own variables say: all rows of a SELECT, and no blanks behind a CHAR that the log has not."""
+
+
 def connect(config: MySqlConfig) -> Connection:
-    """Logs in, and sets up the session as `database.initial.statements` say.
+    """Logs in, and sets up the session to see all rows as they are, and as `database.initial.statements` say.
 
     Raises:
         RetriableSourceError: the server cannot be reached now.
         SourceError: it refuses.
     """
-    return _set_up(_logged_in(config), config, config.database_initial_statements, "database.initial.statements")
+    connection = _set_up(_logged_in(config), config, (_ALL_AS_STORED,), "what sets a session up")
+    return _set_up(connection, config, config.database_initial_statements, "database.initial.statements")
 
 
 def connect_for_log(config: MySqlConfig) -> Connection:
