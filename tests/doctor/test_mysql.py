@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -269,6 +270,41 @@ def test_a_replica_that_stands_still_and_does_not_log_is_told(
     assert found["CDC1214"]["message"] == "the server is a replica, and its log has no changes of its primary"
     assert found["CDC1221"]["message"].startswith("the server is a replica that stands still: ")
     assert not {"CDC1214", "CDC1221"} & set(made.findings())
+
+
+@pytest.mark.unequal("what foreign keys change is not logged", tables=["child"], always=False)
+def test_changes_by_foreign_keys_that_are_not_logged_are_told(
+    db_server: SQLServer, database: str, patient: NewPatient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """MySQL logs them since 9.6, MariaDB does not; only tables whose own rows change are named."""
+    db_server.run_sql(
+        "CREATE TABLE parent (id INT PRIMARY KEY COMMENT 'CONSTRAINT `x` FOREIGN KEY ON DELETE CASCADE');"
+        "CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE);"
+        "CREATE TABLE strict (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id));"
+        "INSERT INTO parent VALUES (1), (2); INSERT INTO child VALUES (1, 1), (2, 2);",
+        database=database,
+    )
+    made = patient(source(db_server, database))
+    found = made.findings()
+    assert made.run() == 0
+    logged = capsys.readouterr().err
+    db_server.execute(f"DELETE FROM {database}.parent WHERE id = 1")
+    assert made.run() == 0
+    lines = [json.loads(line) for line in (made.folder / "out.jsonl").read_text().splitlines()]
+    deleted = [
+        line["topic"].rpartition(".")[2] for line in lines if (line["value"] or {}).get("payload", {}).get("op") == "d"
+    ]
+    said = f"{database}.child: foreign keys with CASCADE or SET NULL change rows there"
+    if isinstance(db_server, MariaDBServer):
+        assert found["CDC1225"]["message"].startswith(said)
+        assert said in logged
+        assert deleted == ["parent"]
+        excluded = source(db_server, database, table__exclude__list=rf"{database}\.child")
+        assert "CDC1225" not in patient(excluded).findings()
+    else:
+        assert "CDC1225" not in found
+        assert said not in logged
+        assert sorted(deleted) == ["child", "parent"]
 
 
 class Elsewhere(MySQLServer):

@@ -25,7 +25,12 @@ _VARIABLES = (
     "binlog_rows_query_log_events",
     "gtid_mode",
     "lower_case_table_names",
+    "innodb_native_foreign_keys",
 )
+
+
+_LOGS_CASCADES = (9, 6)
+"""The version of MySQL from which on what foreign keys change is logged."""
 
 
 class RowLogging(NamedTuple):
@@ -91,6 +96,7 @@ class Server:
         log_format: ROW, MIXED or STATEMENT.
         row_image: FULL, MINIMAL or NOBLOB.
         lower_case_table_names: 0, 1 or 2, see `Tables`.
+        logs_cascades: whether its log has the rows that foreign keys change, as MySQL's has since 9.6.
     """
 
     version: str
@@ -101,6 +107,7 @@ class Server:
     log_format: str
     row_image: str
     lower_case_table_names: int
+    logs_cascades: bool
 
     @property
     def name(self) -> str:
@@ -142,12 +149,15 @@ def read_server(connection: Connection) -> Server:
         log_format=found.get("binlog_format", "ROW").upper(),
         row_image=found.get("binlog_row_image", "FULL").upper(),
         lower_case_table_names=int(found.get("lower_case_table_names", 0)),
+        logs_cascades=not mariadb
+        and _numbers(found["version"])[:2] >= _LOGS_CASCADES
+        and found.get("innodb_native_foreign_keys", "OFF").upper() != "ON",
     )
 
 
 def read_dialect(connection: Connection, server: Server) -> Dialect:
     """Asks the server for what its statements depend on."""
-    major, minor, patch = (int(part) for part in re.findall(r"\d+", server.version)[:3])
+    major, minor, patch = _numbers(server.version)
     found = query(connection, "SHOW GLOBAL VARIABLES LIKE 'explicit_defaults_for_timestamp'")
     ((zone,),) = query(connection, "SELECT @@system_time_zone")
     return Dialect(
@@ -158,6 +168,10 @@ def read_dialect(connection: Connection, server: Server) -> Dialect:
         rows=server.rows,
         time_zone=zone if zone == "UTC" else None,
     )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def log_end(connection: Connection, server: Server) -> LogOffset:

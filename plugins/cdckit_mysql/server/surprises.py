@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,6 +17,7 @@ from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import Server, log_status, query
+from cdckit_mysql.server.foreign_keys import changed_by_foreign_keys, untold
 from cdckit_mysql.server.stored_tables import stored_names
 from cdckit_mysql.table import Table, TableId
 
@@ -104,7 +105,7 @@ def clock(connection: Connection, _server: Server, _config: MySqlConfig) -> Iter
 
 
 def definitions(connection: Connection, server: Server, config: MySqlConfig) -> Iterator[Finding]:
-    """Whether captured tables have keys, and all their columns' values can be told."""
+    """Whether captured tables have keys, all their columns' values can be told, and all their changes are logged."""
     filters = Filters(config)
     names = [table for table in stored_names(connection, filters.database) if filters.captures(*table)][:_MOST_TABLES]
     wanted = {table for table in names if not filters.signals(*table)}
@@ -114,8 +115,18 @@ def definitions(connection: Connection, server: Server, config: MySqlConfig) -> 
     except DecodeError as error:
         yield Finding.of("definitions", error)
         return
+    yield from _foreign_keys(found.statements, filters, server)
     yield from _keys([table for table in tables if table.id in wanted], filters)
     yield from _columns([table for table in tables if table.id in wanted], filters, config, server)
+
+
+def _foreign_keys(statements: Mapping[TableId, str | None], filters: Filters, server: Server) -> Iterator[Finding]:
+    found = [] if server.logs_cascades else changed_by_foreign_keys(statements, filters.captures)
+    if found:
+        remedy = (
+            "delete or change such rows by statements before the parent's, or read the tables anew from time to time"
+        )
+        yield Finding("foreign keys", "warn", untold(found), remedy, "CDC1225")
 
 
 def _keys(tables: Sequence[Table], filters: Filters) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ from cdckit_mysql.schema_changes.snapshot import CreateStatements, read_defaults
 from cdckit_mysql.server.checks import check_log, may_select
 from cdckit_mysql.server.connection import Connection, driver_errors, place, release
 from cdckit_mysql.server.facts import Server, log_end, query, read_server
+from cdckit_mysql.server.foreign_keys import changed_by_foreign_keys, untold
 from cdckit_mysql.snapshot.locks import SnapshotLocks
 from cdckit_mysql.snapshot.sessions import connect_for_snapshot
 from cdckit_mysql.table import TableId, Tables
@@ -74,6 +75,7 @@ def consistent_point(
         with driver_errors(config, "taking a consistent point for the snapshot"):
             server, offset, definitions = _take(opened, config, filters)
             locks.definitions_read()
+            _warn_of_cascades(server, definitions, filters)
             tables, created = _tables(opened[0], server, definitions, config, filters)
         yield ConsistentPoint(opened, server, offset, tables, created)
 
@@ -96,6 +98,12 @@ def _take(
     for each in connections:
         query(each, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
     return server, offset, read_definitions(connection, filters.tracks, filters.captures)
+
+
+def _warn_of_cascades(server: Server, definitions: ServerDefinitions, filters: Filters) -> None:
+    tables = [] if server.logs_cascades else changed_by_foreign_keys(definitions.statements, filters.captures)
+    if tables:
+        log.warning("%s", untold(tables))
 
 
 def _tables(

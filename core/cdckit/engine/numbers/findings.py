@@ -214,6 +214,15 @@ ENTRIES = (
         "`collMod` with `changeStreamPreAndPostImages: {enabled: true}`.",
     ),
     Entry(
+        "CDC1225",
+        "changes by foreign keys are not logged",
+        "A captured table has a foreign key with ON DELETE or ON UPDATE and CASCADE, SET NULL or SET DEFAULT. Where "
+        "InnoDB itself acts on it (MariaDB, MySQL before 9.6, `innodb_native_foreign_keys`), the binary log has the "
+        "change of the parent's row alone: those of the captured table's rows are missed.",
+        "delete or change such rows by statements before the parent's, or read the table anew from time to time "
+        "(`cdc resnapshot FILE --table T`).",
+    ),
+    Entry(
         "CDC1301",
         "the disk of the state is nearly full",
         "A state that cannot be written stops the pipeline.",
