@@ -60,6 +60,7 @@ from cdckit_mongodb.streaming.lost import HistoryLostError, unrecoverable, with_
 from cdckit_mongodb.streaming.passed_over import records_of
 from cdckit_mongodb.streaming.reader import StreamReader, heartbeats_of
 from cdckit_mongodb.streaming.retention import why_lost
+from cdckit_mongodb.time_series import warn_of_time_series
 from cdckit_mongodb.tokens import check_token, is_event
 
 log = logging.getLogger("cdckit.mongodb")
@@ -252,6 +253,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         self._started = True
         if self._context.starts:
             warn_of_missing_images(self._asked(), self._config, self._filters)
+            warn_of_time_series(self._asked(), self._config, self._filters)
         if at.snapshot is not None:
             log.warning("the last snapshot was not finished: it goes on in %s", at.snapshot.collection)
         again = self._context.starts and self._mode.takes_data(offset_exists=True, in_progress=False)

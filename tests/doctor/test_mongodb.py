@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,6 +60,31 @@ def test_the_window_of_the_oplog_is_forecast(
         client.admin.command({"replSetResizeOplog": 1, "minRetentionHours": 0.0})
     assert mended["severity"] == "ok"
     assert "minRetentionHours = 48" in mended["message"]
+
+
+@pytest.mark.unequal("change streams have no events of time series", always=False)
+def test_time_series_are_told(
+    mongo: MongoReplicaSet, unique_name: str, patient: NewPatient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is written to them after the snapshot is in no event."""
+    with mongo.client() as client:
+        client[unique_name].a.insert_one({"_id": 1})
+        made = patient(source(mongo, collection__include__list=rf"{unique_name}\..*"))
+        assert "CDC1226" not in made.findings()
+        series = client[unique_name].create_collection("series", timeseries={"timeField": "at"})
+        series.insert_one({"_id": 1, "at": datetime(2020, 1, 1)})
+        found = made.findings()["CDC1226"]
+        capsys.readouterr()
+        assert made.run() == 0
+        series.insert_one({"_id": 2, "at": datetime(2020, 1, 2)})
+        client[unique_name].a.insert_one({"_id": 2})
+        assert made.run() == 0
+        logged = capsys.readouterr().err
+        client.drop_database(unique_name)
+    said = f"{unique_name}.series: of time series snapshots have the documents"
+    assert (found["severity"], found["message"].startswith(said), logged.count(said)) == ("warn", True, 2)
+    lines = [json.loads(line) for line in (made.folder / "out.jsonl").read_text().splitlines()]
+    assert sorted(line["topic"].rpartition(".")[2] for line in lines) == ["a", "a", "series"]
 
 
 def test_clocks_that_differ_are_told(

@@ -310,6 +310,24 @@ def test_a_renamed_collection_goes_on_under_its_new_name(mongo: MongoReplicaSet,
     ]
 
 
+def test_documents_that_come_with_another_collections_name_are_told_of(
+    mongo: MongoReplicaSet, own_database: Own, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No event has them: neither those of a renamed collection nor those that $out has written into one of its own."""
+    own_database.a.insert_many([{"_id": 1}, {"_id": 2}])
+    own_database.b.insert_one({"_id": 3})
+    captured = rf"{own_database.name}\.(b|c)"
+    capture = Capture(mongo.uri, database_include_list=own_database.name, collection_include_list=captured)
+    capture.once()
+    capture.records.clear()
+    list(own_database.a.aggregate([{"$match": {"_id": 1}}, {"$out": "b"}]))
+    own_database.a.rename("c")
+    own_database.c.insert_one({"_id": 4})
+    assert [(record.topic.rpartition(".")[2], shown(record)[1]) for record in capture.once()] == [("c", "4")]
+    for name in ("b", "c"):
+        assert f" to {own_database.name}.{name}: the documents that came there so" in caplog.text
+
+
 def test_heartbeats_come_while_nothing_changes(mongo: MongoReplicaSet, own_database: Own) -> None:
     own_database.create_collection("a")
     capture = Capture(mongo.uri, database_include_list=own_database.name, heartbeat_interval_ms=50)

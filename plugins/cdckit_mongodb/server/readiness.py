@@ -26,6 +26,7 @@ from cdckit_mongodb.server.versions import version_findings
 from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.whole import note_moment
 from cdckit_mongodb.streaming.cursor import ChangeStream
+from cdckit_mongodb.time_series import time_series_finding
 
 
 def readiness(config: MongoDbConfig) -> Sequence[Finding]:
@@ -94,3 +95,5 @@ def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
     with driver_errors(config, "asking for the collections"):
         yield from unmatched_findings(unmatched_entries(client, config))
     yield from images_finding(client, config, found)
+    with driver_errors(config, "asking for the collections"):
+        yield from time_series_finding(client, config)

@@ -107,6 +107,12 @@ def captured(client: Client, config: MongoDbConfig, filters: Filters) -> Iterato
     return ((database, name) for database, name, _ in _described(client, config, filters))
 
 
+def captured_time_series(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str]]:
+    """Those of them that are time series, as far as the scope lets it be told."""
+    found = _described(client, config, filters)
+    return ((database, name) for database, name, kind in found if kind == _TIME_SERIES)
+
+
 def _described(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str, str]]:
     """Each one's database, name and type; a narrower scope needs no right to list the rest."""
     database, _, collection = config.capture_target.partition(".")

@@ -236,11 +236,19 @@ class StreamProcessor:
         if kind == "invalidate":
             log.warning("the change stream's target was dropped or renamed; the stream goes on after that")
             return
-        namespace = event.get("ns", {})
+        namespace, to = event.get("ns", {}), event.get("to")
         database, collection = namespace.get("db", ""), namespace.get("coll")
-        if collection is None or self._filters.captures(database, collection):
-            name = database if collection is None else f"{database}.{collection}"
-            to = event.get("to")
+        name = database if collection is None else f"{database}.{collection}"
+        if to and self._filters.captures(to["db"], to["coll"]):
+            log.warning(
+                "%s: %s to %s.%s: the documents that came there so, as by $out, and those that went are in no event; "
+                "read the collection anew (cdc resnapshot)",
+                kind,
+                name,
+                to["db"],
+                to["coll"],
+            )
+        elif collection is None or self._filters.captures(database, collection):
             log.info("%s: %s%s", kind, name, f" to {to['db']}.{to['coll']}" if to else "")
 
     def _failed(self, error: Exception, event: Event, made: CollectionEvents, prefix: str) -> None:

@@ -223,6 +223,13 @@ ENTRIES = (
         "(`cdc resnapshot FILE --table T`).",
     ),
     Entry(
+        "CDC1226",
+        "time series are captured",
+        "MongoDB's change streams have no events of time series: their documents come with snapshots, and what changes "
+        "later is missed.",
+        "exclude them by `collection.exclude.list`, or read them anew from time to time (`cdc resnapshot`).",
+    ),
+    Entry(
         "CDC1301",
         "the disk of the state is nearly full",
         "A state that cannot be written stops the pipeline.",
