@@ -12,7 +12,7 @@ FAST_OPTIONS ?= -n 2 --dist worksteal -q -r fE --durations 5 --durations-min 5
 # Tests start hundreds of processes: none of them should compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup servers lint test test-fast matrix spark-matrix nightly demo bench docs face screenshots lock
+.PHONY: help setup servers lint compile test test-fast matrix spark-matrix nightly demo bench docs face screenshots lock
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,7 +40,12 @@ lint: $(INSTALLED) ## Check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: servers lint ## Pass every check and test
+# Once, where a processor is idle: each worker would do it for itself.
+compile: $(INSTALLED)
+	@$(BIN)/python -m pytest --collect-only -qq > /dev/null || true # the tests themselves tell why
+
+test: ## Pass every check and test
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target servers lint compile
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 test-fast: $(INSTALLED) ## Pass the tests that start nothing, on every save

@@ -29,6 +29,7 @@ USER = "reader"
 PASSWORD = "Zq8-never-shown-41"
 """What no pipeline may ever show."""
 _SECONDS = 120.0
+_LONGEST_PAUSE = 0.5
 _FAILED = range(1, 128)
 """Exit codes of errors; those of a process that was killed are negative."""
 
@@ -177,13 +178,14 @@ class Running:
         self, holds: Callable[[], bool], what: str = "what was waited for", seconds: float = _SECONDS
     ) -> None:
         """Waits until something holds; fails when the command ends before, or never gets there."""
-        begun = time.monotonic()
+        begun = looked = time.monotonic()
         while not holds():
-            waited = time.monotonic() - begun
+            waited, look = time.monotonic() - begun, time.monotonic() - looked
             assert self.process.poll() is None, f"ended with {self.process.returncode} before {what}:\n{self.log}"
             assert waited < seconds, f"never came to {what}:\n{self.log}"
             # A look takes longer than a short pause: one that looked all the time would take the processor from it.
-            time.sleep(min(max(waited / 20, 0.005), 0.05))
+            time.sleep(max(min(look, _LONGEST_PAUSE), min(max(waited / 20, 0.005), 0.05)))
+            looked = time.monotonic()
 
     def kill(self) -> None:
         """Kills it at once (SIGKILL)."""

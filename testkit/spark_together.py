@@ -19,6 +19,8 @@ _APART = frozenset(
     f"{_SPARK}test_{name}.py" for name in ("cluster", "connect", "kill_exactly_once", "pipelines", "session")
 )
 """Files in which no test asks for the shared session; `refuse_session` holds them to it."""
+_LONG = frozenset(("tests/test_third_party_plugin.py", f"{_SPARK}test_connect.py", f"{_SPARK}test_pipelines.py"))
+"""Files of a minute and more whose names come last: the other workers would wait for the one that has them."""
 _FIRST = "gw0"
 """The worker that is dealt the first tests: those of Spark."""
 _NICE = 3
@@ -40,6 +42,11 @@ class SparkTogether(LoadFileScheduling):  # type: ignore[misc]
 def begins(nodeid: str) -> bool:
     """Whether a test, or a file of tests, is one of the shared session's, which take longest."""
     return nodeid.startswith(_SPARK) and nodeid.partition("::")[0] not in _APART
+
+
+def turn(nodeid: str) -> int:
+    """When a test has its turn: those of the shared session first, then the long files, then all others."""
+    return 0 if begins(nodeid) else 1 if nodeid.partition("::")[0] in _LONG else 2
 
 
 def make_scheduler(config: pytest.Config, log: Producer) -> SparkTogether | None:

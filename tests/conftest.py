@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 
 import pytest
@@ -21,7 +22,7 @@ from testkit.servers.object_store import ObjectStore
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 from testkit.spark_java import FAST_START, archive_classes
-from testkit.spark_together import begins, give_way, make_scheduler
+from testkit.spark_together import give_way, make_scheduler, turn
 from testkit.warm_command.starting import forked_calls
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -49,13 +50,24 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(Proofs(every))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keeps modules and tests, which live to the end, from the garbage collector: each time it would walk over all."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked ``nightly`` to ``--nightly``; those of the shared Spark session begin."""
+    """Leave the tests marked ``nightly`` to ``--nightly``; those of the shared Spark session begin, then long files."""
     if not config.getoption("--nightly"):
         long = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
-    items.sort(key=lambda item: not begins(item.nodeid))
+    items.sort(key=lambda item: turn(item.nodeid))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

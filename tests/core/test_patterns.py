@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from pathlib import Path
 
@@ -93,6 +93,12 @@ def _searches(text: str, call: ast.Call) -> bool:
     return any(f"{name}.{function}(" in text for function in SEARCHING)
 
 
+@cache
+def uses() -> tuple[Use, ...]:
+    """All in the source."""
+    return tuple(_uses())
+
+
 def _uses() -> Iterator[Use]:
     for path in SOURCES:
         text = path.read_text()
@@ -103,13 +109,10 @@ def _uses() -> Iterator[Use]:
                     yield _use(path, text, node, node.func.attr)
 
 
-USES = list(_uses())
-
-
 def test_the_sources_patterns_are_linear() -> None:
-    assert len(USES) > 80
+    assert len(uses()) > 80
     faults = []
-    for use in USES:
+    for use in uses():
         if use.pattern is not None:
             found = cost(use.pattern, use.flags, search=use.searches)
             if found == "exponential" or (found != "linear" and use.file not in BOUNDED):
@@ -118,7 +121,7 @@ def test_the_sources_patterns_are_linear() -> None:
 
 
 def test_patterns_that_are_put_together_are_known() -> None:
-    made = {use.file for use in USES if use.pattern is None} - {"core/cdckit/java/regex/bounded.py"}
+    made = {use.file for use in uses() if use.pattern is None} - {"core/cdckit/java/regex/bounded.py"}
     assert made <= set(MADE), "say in MADE why these are safe"
     assert set(MADE) <= made, "these put no pattern together any more"
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from testkit.spark_together import _LONG, turn
+
 ROOT = Path(__file__).parents[2]
 CONFTEST = """
 import os, pytest, time
@@ -70,6 +72,14 @@ def test_files_that_are_said_to_do_without_are_held_to_it(tmp_path: Path) -> Non
     ran = _tests(tmp_path, "tests/spark")
     assert "1 passed" in ran.stdout, ran.stdout
     assert "tests/spark/test_pipelines.py stands in testkit/spark_together.py" in ran.stdout
+
+
+def test_long_files_do_not_come_last() -> None:
+    files = ["tests/core/test_a.py", "tests/spark/test_a.py", "tests/spark/test_cluster.py", *sorted(_LONG)]
+    order = sorted((f"{file}::test_it" for file in files), key=turn)
+    assert order[0] == "tests/spark/test_a.py::test_it"
+    assert {test.partition("::")[0] for test in order[1:-2]} == _LONG
+    assert all((ROOT / file).exists() for file in _LONG)
 
 
 def _written(folder: Path, tests: Mapping[str, str]) -> list[Path]:

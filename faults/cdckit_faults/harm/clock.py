@@ -47,7 +47,7 @@ class Clock:
 def _library() -> Path:
     if found := _found():
         return found
-    install("libfaketime", ("libfaketime",))
+    install("libfaketime", ("libfaketime",), lambda: _found() is not None)
     if found := _found():
         return found
     raise ServerUnavailableError("the package libfaketime was installed and brought no library")
