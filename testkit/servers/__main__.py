@@ -25,6 +25,15 @@ from testkit.servers.prometheus import programs
 from testkit.servers.redis import RedisServer
 from testkit.servers.schema_registry import SchemaRegistry
 from testkit.servers.spark_connect import SparkConnect, row_level_catalog
+from testkit.spark_java import archive_classes
+
+
+def _prepare_delta() -> None:
+    """Fetches its jars, and parses Spark's classes and theirs, which the first test of Spark would do else."""
+    ensure_java()
+    ensure_delta()
+    archive_classes()
+
 
 _INSTALLERS: dict[str, Callable[[], object]] = {
     "java": ensure_java,
@@ -40,7 +49,7 @@ _INSTALLERS: dict[str, Callable[[], object]] = {
     "prometheus": programs,
     "hadolint": hadolint,
     "s3": lambda: ObjectStore().install(),
-    "delta": ensure_delta,
+    "delta": _prepare_delta,
     "hive": lambda: HiveMetastore().install(),
     "spark-connect": lambda: SparkConnect().install(),
     "spark-catalog": lambda: row_level_catalog("any"),

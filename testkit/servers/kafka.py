@@ -64,6 +64,7 @@ class KafkaBroker(Server):
         "num_network_threads": 2,
         "num_io_threads": 4,
         "background_threads": 2,
+        "metadata_max_idle_interval_ms": 0,  # else the controller writes a record each half second, and all take it
     }
 
     def __init__(self, heap: str = "256m", jvm: Sequence[str] | None = None) -> None:

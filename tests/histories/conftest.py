@@ -38,8 +38,8 @@ def histories_mariadb() -> Iterator[MariaDBServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def three_members() -> Iterator[MongoReplicaSet]:
-    """A replica set of three, which may be told not to replicate."""
+    """A replica set of three, which may be told not to replicate. Idle, it takes four percent of a processor."""
     with MongoReplicaSet(nodes=3, setParameter="enableTestCommands=1") as made:
         yield made
