@@ -66,8 +66,7 @@ def test_the_ledger_does_not_take_what_a_checkpoint_shows_for_the_batch(script: 
     """It ends where a batch does that is to come again, and has no tasks: all of them would have told."""
     fill(script, 0, 50)
     inbox = LedgerInbox(None, lambda: pytest.fail("no task asks"), tmp_path)
-    answers = {"ledger": inbox.planned, "parallelism": lambda: 2, "copy": lambda: None}
-    relay = Relay(ProcessNotices(), answers)
+    relay = Relay(ProcessNotices(), {"ledger": inbox.planned, "parallelism": lambda: 2})
     job = replace(job_of(script, tmp_path / "state"), relay=relay.address, ledger=inbox.address)
     reader = BareReader(job)
     try:
