@@ -12,9 +12,11 @@ from struct import Struct
 from typing import ClassVar
 
 from cdckit import DecodeError
+from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.compression import inflate
 from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
 from cdckit_mysql.ddl import first_word
+from cdckit_mysql.ddl.statement_text import first_word_for, skip_prefix, word_at
 from cdckit_mysql.values.charset import charset_of_collation, text_decoder
 
 _FIXED = Struct("<IIBHH")
@@ -22,7 +24,8 @@ _FIXED = Struct("<IIBHH")
 _U64 = Struct("<Q").unpack_from
 _CHARSETS = Struct("<HHH").unpack_from
 
-_ROW_CHANGES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO"})
+_INDEXES = frozenset({b"INDEX", b"UNIQUE", b"FULLTEXT", b"SPATIAL"})
+_ROW_CHANGES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO", "SELECT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,23 @@ class Query(LogEvent):
     @property
     def changes_rows(self) -> bool:
         """Whether it is DML, which the row format never logs as a statement."""
-        return self.keyword in _ROW_CHANGES
+        keyword = self.keyword
+        return (first_word_for(self.statement).decode() if keyword == "SET" else keyword) in _ROW_CHANGES
+
+    @property
+    def alters_temporary(self) -> bool:
+        """Whether it alters or empties a temporary table, whatever stands under its name besides.
+
+        The row format does not log that; the statement format does, as a statement that hangs on its session.
+        """
+        if not self.header[5] & event_types.LOG_EVENT_THREAD_SPECIFIC_F:
+            return False
+        statement = self.statement
+        at = skip_prefix(statement)
+        word = word_at(statement, at)
+        if word in (b"CREATE", b"DROP"):
+            return word_at(statement, skip_prefix(statement, at + len(word))) in _INDEXES
+        return word in (b"ALTER", b"TRUNCATE")
 
     def _statement_start(self) -> int:
         _, _, size, _, status = _FIXED.unpack_from(self.buffer, self.body)

@@ -62,14 +62,26 @@ class DdlReader:
         Raises:
             DdlError: it cannot be read, or contradicts the definitions.
         """
-        sql = without_passwords(sql)
-        cursor = Cursor(sql, self.flavor, self.charsets, version=self.version, session=session, database=database)
+        cursor = self.cursor(without_passwords(sql), database, session)
         try:
             return _read_statements(cursor, tables)
         except (ValueError, ArithmeticError) as error:
             raise cursor.error(f"a value cannot be read ({error})") from error
         except RecursionError as error:
             raise cursor.error("it is nested too deeply") from error
+
+    def cursor(self, sql: str, database: str, session: DdlSession | None = None) -> Cursor:
+        """A statement as its server splits it into words.
+
+        Args:
+            sql: the statement.
+            database: its default database, empty if it had none.
+            session: the variables under which it ran; the server's defaults when left out.
+
+        Raises:
+            DdlError: a quote or a comment is not closed.
+        """
+        return Cursor(sql, self.flavor, self.charsets, version=self.version, session=session, database=database)
 
     def session(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,15 +18,10 @@ from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.facts import Dialect
+from cdckit_mysql.streaming.row_statements import names, written_tables
 from cdckit_mysql.table import Table, TableId, Tables
 
 log = logging.getLogger("cdckit.mysql")
-
-_WRITTEN_TABLE = re.compile(
-    r"\s*(?:INSERT|REPLACE|UPDATE|DELETE)\b(?:\s+(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|QUICK|IGNORE|INTO|FROM))*"
-    r"\s+(?:`?(?P<database>[^`.\s]+)`?\s*\.\s*)?`?(?P<table>[^`.\s(]+)`?",
-    re.IGNORECASE,
-)
 
 
 class Definitions:
@@ -84,7 +78,7 @@ class Definitions:
             DecodeError: it may change a definition and cannot be read.
             ConfigError: a table would share another one's topic.
         """
-        if not is_schema_change(event.statement):
+        if not is_schema_change(event.statement) or event.alters_temporary:
             return ()
         changes = self._read(event, position)
         self._forget_untracked(changes)
@@ -158,16 +152,28 @@ class Definitions:
         Raises:
             DecodeError: it concerns a captured table.
         """
-        found = _WRITTEN_TABLE.match(event.sql)
-        database = (found and found["database"]) or event.database
-        table = found["table"] if found else None
-        captured = self._filters.captures(database, table) if table else self._filters.database(database)
-        if captured:
+        table = self._written(event)
+        if table is not None:
             raise DecodeError(
-                f"{place}: a change of {database}.{table or '?'} was logged as a statement, not as rows: "
+                f"{place}: a change of {table} was logged as a statement, not as rows: "
                 f"let no session set binlog_format to STATEMENT or MIXED ({event.sql[:200]!r})",
                 number="CDC5104",
             )
+
+    def _written(self, event: Query) -> TableId | None:
+        """A captured table that a statement may have changed; None where there is none."""
+        try:
+            cursor = self.reader.cursor(event.sql, event.database, self._session(event))
+        except DdlError:
+            return TableId(event.database, "?") if self._filters.database(event.database) else None
+        written = written_tables(cursor)
+        if written is None:
+            cursor.reset(0)
+            databases = {event.database: True, **{table.database: True for table in names(cursor)}}
+            return next((TableId(name, "?") for name in databases if self._filters.database(name)), None)
+        # Of a statement over several, aliases and columns are among them: in doubt it is refused.
+        tables = (TableId(*map(self.tables.spelling, table)) for table in written)
+        return next((table for table in tables if self._filters.captures(*table)), None)
 
     def _session(self, event: Query) -> DdlSession:
         found = event.session
