@@ -153,7 +153,7 @@ def _come_back(first: Shop) -> None:
     """Goes on where it was at first, where more has changed."""
     first.run("INSERT INTO a (id, v) VALUES (300, 'behind'); UPDATE b SET v = 'behind' WHERE id = 2;")
     _deliver(first, **TOLERANT)
-    assert not _repeated(first)
     first.run("DELETE FROM b WHERE id = 50")  # of the row that is kept in quarantine
     _deliver(first, **TOLERANT)
     first.assert_equal(["a", "b"])
+    assert not _repeated(first)

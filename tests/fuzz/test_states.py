@@ -30,6 +30,7 @@ from cdckit_mongodb.tokens import check_token
 from cdckit_mysql.ddl import DdlReader, Flavor
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.schema_history.history import SchemaHistory
+from cdckit_mysql.streaming.epochs import KEY as EPOCH, Epochs
 from cdckit_mysql.streaming.progress import LogProgress
 from cdckit_mysql.streaming.range_ends import KEY, RangeEnds
 from cdckit_mysql.table import Tables
@@ -114,6 +115,7 @@ def _filled(folder: Path) -> None:
         store.put(KEPT_AS, AGAIN)
         store.put(MADE_FOR, MADE)
         store.put(KEY, {"s 0000": MYSQL})
+        store.put(EPOCH, {"server": "s", "epoch": 1})
         store.put(NOTE, {"id": "g", "start": MYSQL, "authority": True, "place": ""})
         store.save_offset(MYSQL)
 
@@ -128,6 +130,7 @@ def _read_all(folder: Path) -> None:
             lambda: SchemaHistory(store).tables_at(AT),
             lambda: SchemaHistory(store).created_at(AT),
             lambda: RangeEnds(store).known(LogOffset(server="s")),
+            lambda: Epochs(store).behind_last(LogOffset(server="s")),
             lambda: Definitions(store),
             lambda: MadeFor.from_json(store.get(MADE_FOR)),
             lambda: LogOffset.kept(store.load_offset() or {}),

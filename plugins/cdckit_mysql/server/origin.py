@@ -22,7 +22,7 @@ from cdckit_mysql.snapshot.snapshots import ServerSnapshots
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.log_search import LogSearch
 from cdckit_mysql.streaming.newly_captured import take_over_missing
-from cdckit_mysql.streaming.opening import LogOpener, on_server
+from cdckit_mysql.streaming.opening import LogOpener, on_server, require_same_log
 from cdckit_mysql.streaming.progress import is_beyond
 from cdckit_mysql.streaming.retention import oldest_position, why_lost
 from cdckit_mysql.table import Table, Tables
@@ -117,7 +117,12 @@ class ServerOrigin:
 
     def is_beyond(self, end: LogOffset, at: LogOffset) -> bool:
         """Nothing is where another server has begun to answer meanwhile."""
-        return at.same_log(end) and is_beyond(end, at, mariadb=self.dialect.mariadb)
+        if not at.same_log(end):
+            return False
+        mariadb = self.dialect.mariadb
+        if not mariadb:
+            require_same_log(at, end, place(self._config))
+        return is_beyond(end, at, mariadb=mariadb)
 
     def bytes_between(self, start: LogOffset, end: LogOffset) -> int:
         """By the sizes of the log's files."""

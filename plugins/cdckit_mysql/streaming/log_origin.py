@@ -75,7 +75,11 @@ class LogOrigin(LogFacts, Protocol):
         """Where the log ends now, always between two transactions, as an offset behind `at`."""
 
     def is_beyond(self, end: LogOffset, at: LogOffset) -> bool:
-        """Whether there is anything to be read from `at`, which is located, up to the log's end."""
+        """Whether there is anything to be read from `at`, which is located, up to the log's end.
+
+        Raises:
+            PositionLostError: the log was begun anew.
+        """
 
     def bytes_between(self, start: LogOffset, end: LogOffset) -> int:
         """About how much of the log lies between two places."""

@@ -6,9 +6,10 @@ import logging
 
 from cdckit import RetriableSourceError, SourceError
 from cdckit_mysql.binlog.connection import FAR, BinlogConnection, DumpOptions, DumpStart, FilePosition
+from cdckit_mysql.binlog.errors import PositionLostError
 from cdckit_mysql.binlog.gtid import GtidSet, MariaDbGtidSet
 from cdckit_mysql.config import MySqlConfig
-from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.offsets import LogOffset, file_number
 from cdckit_mysql.server.connection import Connection, at_once, connect, connect_for_log, driver_errors, place, release
 from cdckit_mysql.server.facts import Server, log_end, log_files, read_server
 from cdckit_mysql.streaming.begun_batches import NO_ENDS, Ends, behind_all, transactions_of
@@ -43,6 +44,21 @@ def on_server(offset: LogOffset, server: Server, where: str) -> LogOffset:
         )
     log.warning("%s is another server than before (%s): going on there by GTID", where, server.identity)
     return offset.moved_to(server.identity)
+
+
+def require_same_log(offset: LogOffset, end: LogOffset, where: str) -> None:
+    """Makes sure that a server's log, which ends at `end`, was not begun anew while it was read.
+
+    Raises:
+        PositionLostError: it was, by RESET or since the server was made anew: places in it are those of other changes.
+    """
+    if offset.by_gtid or None in (offset.gtids, end.gtids) or offset.server != end.server:
+        return
+    if (file_number(end.file), end.pos) < (file_number(offset.file), offset.pos):
+        raise PositionLostError(
+            f"{where}: the log ends at {end.position}, and {offset.position} was read already: it was begun anew "
+            "(RESET), or the server was made anew with the server_uuid of before"
+        )
 
 
 def require_point(connection: Connection, config: MySqlConfig, point: LogOffset) -> None:
@@ -138,6 +154,8 @@ class LogOpener:
                     )
                 known = start
                 start = on_server(start, server, where)
+                if server.gtids and not server.mariadb:
+                    require_same_log(start, log_end(connection, server), where)
                 if end is not None and _elsewhere(end, server):
                     _require_gtids(end, server, where)
                 # The dump command would not say that another server lacks what was read, or what lies before an end
