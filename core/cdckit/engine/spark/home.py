@@ -32,8 +32,7 @@ def without_archives(*, local: bool) -> Iterator[None]:
     Args:
         local: whether the workers run on this machine alone, below that JVM.
     """
-    home = Path(pyspark.__file__).parent
-    linked = _linked(home) if local and _found_by_workers(home) else None
+    linked = linked_home(local=local)
     if linked is None:
         yield
         return
@@ -42,6 +41,30 @@ def without_archives(*, local: bool) -> Iterator[None]:
         yield
     finally:
         del os.environ[_VARIABLE]
+
+
+def linked_home(*, local: bool) -> Path | None:
+    """That home, which is made where it is not there; None where the JVM is told of none.
+
+    Args:
+        local: as above.
+    """
+    home = Path(pyspark.__file__).parent
+    return _linked(home) if local and _found_by_workers(home) else None
+
+
+def cache_folder(ending: str = "") -> Path:
+    """A folder of the user's own for what is kept of the installed PySpark, which may not be there.
+
+    Args:
+        ending: tells it apart from others for the same.
+
+    Raises:
+        RuntimeError: the user has no home.
+    """
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    installed = sha256(bytes(Path(pyspark.__file__).parent)).hexdigest()[:16]
+    return caches / "cdckit" / "-".join(filter(None, ("spark", installed, ending)))
 
 
 def _found_by_workers(home: Path) -> bool:
@@ -58,8 +81,7 @@ def _linked(home: Path) -> Path | None:
     It stays, as Java may outlive this process, and the next start finds it.
     """
     try:
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        folder = caches / "cdckit" / f"spark-{sha256(bytes(home)).hexdigest()[:16]}"
+        folder = cache_folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for entry in home.iterdir():
             link = folder / entry.name

@@ -22,9 +22,15 @@ def require_java() -> None:
     Raises:
         ConfigError: there is none.
     """
-    home = os.environ.get("JAVA_HOME")
-    if not (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is None:
+    if java_program() is None:
         raise ConfigError(_MISSING, number="CDC2304")
+
+
+def java_program() -> Path | None:
+    """The `java` that Spark starts; None where there is none."""
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home) / "bin" / "java" if home else shutil.which("java")
+    return Path(found) if found is not None and Path(found).exists() else None
 
 
 def check_java() -> Iterator[Finding]:

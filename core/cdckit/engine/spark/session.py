@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdckit.engine.config.requirements import SPECULATES, is_on
+from cdckit.engine.spark.class_archive import archive_options
 from cdckit.engine.spark.delta import SESSION, delta_package, delta_settings
 from cdckit.engine.spark.gateway import start_java
 from cdckit.engine.spark.given import given_outside
@@ -45,6 +46,16 @@ ALWAYS = {
 already, so few of them make an Arrow batch."""
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+LATE_COMPILER = (
+    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
+    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+)
+"""The thorough compiler compiles what was run ten times as often as Java's own settings say: most of what a start runs
+often enough for these is seldom run later, and takes a fifth of the start's processor time to be compiled."""
+
+_COMPILER = ("Tier", "CompileThreshold", "-Xint", "-Xcomp")
+"""Options of Java's that say when what is compiled."""
 
 
 def start_session(name: str, settings: Mapping[str, str], *, delta: bool) -> SparkSession:
@@ -146,10 +157,20 @@ def _java_options(given: str, *, local: bool) -> Iterator[str]:
     """The driver's: quiet logs, and the collector that costs least where packets are large and cores are few."""
     if "log4j" not in given:
         yield f"-Dlog4j2.configurationFile={files('cdckit.engine.spark') / 'log4j2.properties'}"
-    if local and "GC" not in given:
-        yield "-XX:+UseParallelGC"
+    if local:
+        yield from _local_options(given)
     if given:
         yield given
+
+
+def _local_options(given: str) -> Iterator[str]:
+    if "GC" not in given:
+        yield "-XX:+UseParallelGC"
+    if "MetaspaceSize" not in given:
+        yield "-XX:MetaspaceSize=256m"  # else Java collects all garbage again and again while it loads classes
+    if not any(word in given for word in _COMPILER):
+        yield LATE_COMPILER
+    yield from archive_options(given)
 
 
 def _local_processors(master: str) -> int:
