@@ -24,7 +24,7 @@ from cdckit.tables.lake.data_files import DataFile
 from cdckit.tables.lake.gathering import GatheringTableEncoder
 from cdckit.tables.sink import Packet
 from cdckit_delta.config import DeltaConfig
-from cdckit_delta.sink import DeltaOnSpark
+from cdckit_delta.sink import DeltaOnSpark, DeltaSink
 
 KEY = struct_schema("Key", {"id": INT32})
 ROW = struct_schema("Value", {"id": INT32, "name": OPTIONAL_STRING}, optional=True)
@@ -124,6 +124,18 @@ def test_shares_of_many_tables_are_given_away_before_they_are_much(lake: Lake, m
     assert [file.rows for file in files(packets)] == [10]
     lake.write(1, packets)
     assert len(lake.rows(topic="many")) == 10
+
+
+def test_rows_that_go_into_no_file_are_given_away_before_they_are_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cdckit.tables.lake.gathering._GROUP_BYTES", 1)
+    task = GatheringTableEncoder(TableEncoder("changelog", "gone"), lambda _topic, _columns: None, DeltaSink.faults, 1)
+    given: list[Packet] = []
+    for number in (1, 2):
+        task([event(number)])
+        given += task.flushed(last=False)
+    assert [(packet.position, packet.rows) for packet in given] == [("p0001", 1), ("p0002", 1)]
+    assert not files(given)
+    assert not [*task.flushed(last=True)]
 
 
 def test_a_batch_that_comes_again_is_passed_over_and_its_files_are_removed(lake: Lake) -> None:
