@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from cdckit import logical
-from cdckit.api.record import Batch, Header, Offset, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Header, Offset, Record
 from cdckit.api.schema import FLOAT64, INT32, INT64, STRING, Schema, struct_schema
 from cdckit.api.state_store import Json
 from cdckit.api.struct import Struct, Template, TemplateStruct

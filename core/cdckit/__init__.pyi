@@ -1,6 +1,7 @@
 """The names of the public face, by the modules that define them."""
 
 from .api.api_version import API_VERSION as API_VERSION
+from .api.batch import Batch as Batch
 from .api.begun import BegunPlaces as BegunPlaces
 from .api.checks import (
     Checks as Checks,
@@ -51,7 +52,6 @@ from .api.record import (
     LANE_END as LANE_END,
     POSITION_HEADER as POSITION_HEADER,
     UNAVAILABLE_HEADER as UNAVAILABLE_HEADER,
-    Batch as Batch,
     Datum as Datum,
     Header as Header,
     Offset as Offset,

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cdckit import errors
+from cdckit.api.batch import Batch
 from cdckit.api.checks import Finding
-from cdckit.api.record import Batch, Offset, Record, SchemaAndValue
+from cdckit.api.record import Offset, Record, SchemaAndValue
 from cdckit.api.source import Source, SourceContext, Split
 from testkit.scripted.config import ScriptedConfig
 

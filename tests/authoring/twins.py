@@ -8,10 +8,11 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from cdckit.api.batch import Batch
 from cdckit.api.group import Group
 from cdckit.api.messages import Messages
 from cdckit.api.plugin_config import PluginConfig
-from cdckit.api.record import Batch, Offset, Record, SchemaAndValue
+from cdckit.api.record import Offset, Record, SchemaAndValue
 from cdckit.api.serializer import Serializer
 from cdckit.api.sink import SinkContext
 from cdckit.api.source import Source, SourceContext, Split

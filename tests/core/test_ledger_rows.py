@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from cdckit import logical
-from cdckit.api.record import Batch, Header, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Header, Record
 from cdckit.api.schema import FLOAT64, INT32, INT64, STRING, struct_schema
 from cdckit.api.state_store import Json
 from cdckit.api.struct import Struct, TemplateStruct

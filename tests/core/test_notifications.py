@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.batch import Batch
 from cdckit.api.notices import UNHEARD, Notices
-from cdckit.api.record import Batch, Record
+from cdckit.api.record import Record
 from cdckit.connector.notifications import Notification, NotificationOptions, Notifications
 from cdckit.connector.notifications.listener import ReadInPartsListener, SnapshotListener
 from cdckit.connector.notifications.snapshots import BlockingSnapshotNotices

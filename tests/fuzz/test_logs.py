@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cdckit.api.record import Batch
+from cdckit.api.batch import Batch
 from cdckit.api.source import SourceContext
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.serializers.json import JsonSerializer

@@ -13,7 +13,7 @@ import pytest
 from pymongo import MongoClient, WriteConcern
 from pymongo.errors import NotPrimaryError, PyMongoError
 
-from cdckit.api.record import Batch
+from cdckit.api.batch import Batch
 from cdckit.api.source import Split
 from cdckit_mongodb.source import MongoDbSource
 from mongodb.unreplicated import cut_off, replicate, taken_back, wait_for

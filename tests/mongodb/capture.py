@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.struct import Struct

@@ -10,8 +10,9 @@ from typing import Any
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from pymongo.database import Database
 
+from cdckit.api.batch import Batch
 from cdckit.api.marks import MarkKind
-from cdckit.api.record import Batch, Record
+from cdckit.api.record import Record
 from mongodb.capture import Capture, change, shown
 from testkit.servers.mongodb import MongoReplicaSet
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import SourceContext, Split
 from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cdckit.api.record import Batch, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Record
 from cdckit.api.source import SourceContext
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.runners.stop import StopSignal

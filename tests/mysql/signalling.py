@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import SourceContext, Split
 from cdckit.connector.notifications import Notification
 from cdckit.engine.runners.retries import Retries

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from cdckit import plain
-from cdckit.api.record import Batch, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Record
 from cdckit.errors import SourceError
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.server.asked_server import AskedServer

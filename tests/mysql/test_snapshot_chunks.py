@@ -12,7 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from cdckit.api.record import Batch, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Record
 from cdckit.errors import RetriableSourceError
 from cdckit_mysql.snapshot import chunk_plan, snapshot_rows
 from mysql.capture import Capture, changes

@@ -11,7 +11,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from cdckit.api.record import Batch
+from cdckit.api.batch import Batch
 from cdckit.errors import RetriableSourceError, SourceError
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture

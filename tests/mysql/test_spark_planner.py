@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.api.batch import Batch
 from cdckit.api.marks import MarkKind, TableMark
-from cdckit.api.record import Batch, Record
+from cdckit.api.record import Record
 from cdckit.api.source import SourceContext, Split
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline

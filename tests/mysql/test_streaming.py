@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from cdckit.api.record import Batch, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Record
 from cdckit.api.struct import Struct
 from cdckit.errors import DecodeError, SourceError
 from cdckit_mysql.streaming import planning, rollback_filter as committed

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from cdckit import logical
+from cdckit.api.batch import Batch
 from cdckit.api.hookspecs import Registration
 from cdckit.api.marks import MarkKind, TableExample, TableMark
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.record import Offset, Record
 from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.schema import OPTIONAL_INT64, OPTIONAL_STRING, STRING, Schema, struct_schema
 from cdckit.api.source import Source, SourceContext, Split

@@ -2,7 +2,7 @@
 
 Records tell what happened to rows. That a snapshot of a table begins, that a table was emptied, dropped or given other
 columns, happens to all its rows at once, and a sink that keeps tables must hear of it in order with them. Marks go
-beside the records of a batch (`cdckit.api.record.Batch.marks`), to sinks that keep tables and to no others.
+beside the records of a batch (`cdckit.api.batch.Batch.marks`), to sinks that keep tables and to no others.
 """
 
 from __future__ import annotations

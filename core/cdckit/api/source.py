@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cdckit.api.batch import Batch
 from cdckit.api.checks import Unmatched
 from cdckit.api.marks import TableExample
 from cdckit.api.notices import UNHEARD, Notices
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.record import Offset, Record
 from cdckit.api.retention import Retention
 from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.source_counts import SourceCounts

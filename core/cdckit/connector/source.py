@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar, Generic, TypeVar
 
-from cdckit.api.record import Batch, Offset
+from cdckit.api.batch import Batch
+from cdckit.api.record import Offset
 from cdckit.api.snapshotting import SnapshotMode
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.state_store import StateStore

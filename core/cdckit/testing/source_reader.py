@@ -9,8 +9,9 @@ import pickle
 import sys
 from pathlib import Path
 
+from cdckit.api.batch import Batch
 from cdckit.api.plugins import make
-from cdckit.api.record import Batch, Offset
+from cdckit.api.record import Offset
 from cdckit.api.source import Source, SourceContext
 from cdckit.engine.state.sqlite import SqliteStateStore
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from cdckit.api.batch import Batch
 from cdckit.api.plugins import Kind, find
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.testing.component_suite import ComponentSuite

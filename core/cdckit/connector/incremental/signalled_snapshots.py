@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic
 
-from cdckit.api.record import Batch, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Record
 from cdckit.connector.incremental.chunks import Chunks
 from cdckit.connector.incremental.listener import SignalListener
 from cdckit.connector.incremental.snapshot import Action, IncrementalSnapshot, Row

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from cdckit.api.batch import Batch
 from cdckit.api.notices import Notices, PassedNotices
 from cdckit.api.notification import Notification
-from cdckit.api.record import Batch, Offset
+from cdckit.api.record import Offset
 from cdckit.connector.notifications.notifications import Notifications
 from cdckit.connector.notifications.snapshots import INITIAL, InitialSnapshotNotices
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from cdckit.api.record import Batch, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Record
 from cdckit.api.source import SourceContext
 from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.incremental import Finished, SignalledSnapshots, TableMarks, Wanted

@@ -11,8 +11,9 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Generic, TypeVar
 
+from cdckit.api.batch import Batch
 from cdckit.api.checks import Unmatched
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.record import Offset, Record
 from cdckit.api.retry_schedule import RetrySchedule
 from cdckit.api.schema import Schema
 from cdckit.api.source import Split

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from cdckit.api.batch import Batch
 from cdckit.api.messages import Messages
-from cdckit.api.record import LANE_END, UNAVAILABLE_HEADER, Batch, Offset, lane_of
+from cdckit.api.record import LANE_END, UNAVAILABLE_HEADER, Offset, lane_of
 from cdckit.api.schema import Schema
 from cdckit.engine.ledger.kept import Head, Place, Writable, read_head, read_tables, save_table
 from cdckit.engine.ledger.record_taker import INCREMENTAL, lacking, source_of

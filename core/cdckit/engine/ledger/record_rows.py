@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Protocol
 
+from cdckit.api.batch import Batch
 from cdckit.api.marks import MarkKind
-from cdckit.api.record import Batch, Offset
+from cdckit.api.record import Offset
 from cdckit.api.schema import Schema
 from cdckit.engine.ledger.changes import Changes
 from cdckit.engine.ledger.gathered import GatheredRows

@@ -15,8 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cdckit.api.batch import Batch
 from cdckit.api.marks import MarkKind, TableMark
-from cdckit.api.record import Batch, Offset
+from cdckit.api.record import Offset
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source

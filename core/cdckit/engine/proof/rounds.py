@@ -19,9 +19,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cdckit.api.batch import Batch
 from cdckit.api.held import Barrier, Image, ImageHashes, Images, Shown
 from cdckit.api.marks import MarkKind, TableMark
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.record import Offset, Record
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.proof.beside import Beside, position_text
 from cdckit.engine.proof.comparing import Folded, Mismatch, fold, fold_placed, mismatches, rows_of_equal, versions

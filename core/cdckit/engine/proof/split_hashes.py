@@ -10,9 +10,10 @@ from operator import itemgetter
 
 import pyarrow as pa
 
+from cdckit.api.batch import Batch
 from cdckit.api.held import Hashing, Image, ImageColumns, ImageHashes, ImageMaker
 from cdckit.api.marks import MarkKind
-from cdckit.api.record import Batch, Record
+from cdckit.api.record import Record
 from cdckit.api.source import SourceContext, Split
 from cdckit.engine.chain import TransformChain, make_chain
 from cdckit.engine.config.pipeline import ResolvedPipeline

@@ -6,7 +6,7 @@ import logging
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from cdckit.api.record import Batch
+from cdckit.api.batch import Batch
 from cdckit.api.sink import Sink, TableSink
 from cdckit.api.source import Source, SourceContext
 from cdckit.api.source_counts import SourceCounts

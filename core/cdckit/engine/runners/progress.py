@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cdckit.api.batch import Batch
 from cdckit.api.held import Barrier
 from cdckit.api.messages import Messages
-from cdckit.api.record import Batch, Offset, lane_of
+from cdckit.api.record import Offset, lane_of
 from cdckit.api.sink import Sink
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import Source
 from cdckit.api.struct import Struct
 from cdckit.engine.state.table_batches import TableBatches

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.batch import Batch
+from cdckit.api.record import Offset, Record
 
 
 class RecordEnds:

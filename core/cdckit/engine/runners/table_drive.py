@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
+from cdckit.api.batch import Batch
 from cdckit.api.marks import RoutedMark
-from cdckit.api.record import Batch, Offset, Record
+from cdckit.api.record import Offset, Record
 from cdckit.api.source import Source
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.mark_routes import MarkRoutes

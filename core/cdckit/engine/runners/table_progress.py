@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cdckit.api.batch import Batch
 from cdckit.api.held import Barrier
 from cdckit.api.marks import MarkKind, RoutedMark
-from cdckit.api.record import Batch, Offset, Record, lane_of
+from cdckit.api.record import Offset, Record, lane_of
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
 from cdckit.api.state_store import StateStore

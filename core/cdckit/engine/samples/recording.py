@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cdckit.api.record import Batch
+from cdckit.api.batch import Batch
 from cdckit.api.source import Source, SourceContext
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source

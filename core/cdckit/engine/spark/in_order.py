@@ -12,7 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple
 
-from cdckit.api.record import Batch, Offset
+from cdckit.api.batch import Batch
+from cdckit.api.record import Offset
 from cdckit.api.source import Source
 from cdckit.api.undecoded import Undecoded
 from cdckit.engine.runners.next_splits import next_splits

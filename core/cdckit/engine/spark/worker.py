@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark import TaskContext
 
+from cdckit.api.batch import Batch
 from cdckit.api.marks import TableMark
 from cdckit.api.notices import Notices
-from cdckit.api.record import Batch, Record
+from cdckit.api.record import Record
 from cdckit.api.source import Source, SourceContext, Split
 from cdckit.api.source_counts import SourceCounts
 from cdckit.engine.lineage.outputs import OutputWatch
