@@ -96,9 +96,8 @@ def test_each_stage_keeps_what_it_cannot_deliver_once(
     for again in range(2):
         runner = SparkRunner(pipeline)
         runner.run(once=True)
-        kept = _kept(pipeline)
+        kept = sorted(_kept(pipeline), key=lambda entry: entry.position)  # splits are read at the same time
         assert [(entry.stage, entry.by) for entry in kept] == [("decode", "scripted"), ("transform", "number")]
-        assert kept[0].position < kept[1].position
         counted = {} if again else {"decode": 1, "transform": 1}
         assert (runner.figures.faults.kept, dict(runner.figures.faults.quarantined)) == (2, counted)
         shutil.rmtree(tmp_path / "state")
