@@ -51,6 +51,8 @@ class Column:
             Debezium's schema-change events and propagated source types show; `type_name` if nothing else is
             known.
         invisible: left out of `SELECT *`; the log carries it all the same.
+        row_end: is `GENERATED ALWAYS AS ROW END`, of MariaDB: it holds the end of a row's version. Not a part of the
+            definition that counts for equality: histories of before do not tell it.
         older: what rows have here that were there when an ALTER TABLE added the column, in the form of `default`; None
             is NULL, and stands for columns as old as their table. Not a part of the definition that counts for
             equality: the server does not tell it.
@@ -75,6 +77,7 @@ class Column:
     comment: str | None = None
     type_expression: str = ""
     invisible: bool = False
+    row_end: bool = field(default=False, compare=False)
     older: str | None = field(default=None, compare=False)
     older_unknown: bool = field(default=False, compare=False)
 
@@ -176,9 +179,8 @@ class Table:
         collation: the same.
         comment: None without one.
         period: MariaDB's `PERIOD FOR`.
-        system_versioned: of MariaDB; the log then has a row more for each that is changed or deleted (the old one,
-            whose end lies in the past), and two more columns, `row_start` and `row_end`, unless the table defines
-            them itself.
+        system_versioned: of MariaDB; the log then has a row more for each that is changed (the old one, whose end lies
+            in the past), and two more columns, `row_start` and `row_end`, unless the table defines them itself.
         sequence: is a SEQUENCE of MariaDB, which the log treats as a table; its columns are not kept.
     """
 

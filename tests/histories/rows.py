@@ -140,7 +140,8 @@ def columns_of(server: SQLServer, database: str) -> dict[str, Types]:
     query = (
         "SELECT c.TABLE_NAME, c.COLUMN_NAME, c.DATA_TYPE FROM information_schema.COLUMNS c "
         "JOIN information_schema.TABLES t USING (TABLE_SCHEMA, TABLE_NAME) "
-        "WHERE TABLE_SCHEMA = %s AND TABLE_TYPE = 'BASE TABLE' ORDER BY TABLE_NAME, ORDINAL_POSITION"
+        "WHERE TABLE_SCHEMA = %s AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') "
+        "ORDER BY TABLE_NAME, ORDINAL_POSITION"
     )
     for table, column, kind in server.execute(query, (database,)):
         found.setdefault(table, {})[column] = kind.lower()

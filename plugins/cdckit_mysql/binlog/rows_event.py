@@ -96,6 +96,14 @@ class RowsEvent(LogEvent):
         else:
             self.data, self.data_start, self.data_end = buffer, at, self.limit
 
+    def with_images(self, change: Change, columns: bytes, columns_after: bytes, images: bytes) -> RowsEvent:
+        """An event in this one's place with other images, of the columns whose bits are set."""
+        made = RowsEvent(self.header, self.start, self.end, self.buffer, self.body, self.limit)
+        made.table, made.table_id, made.flags, made.partial = self.table, self.table_id, self.flags, self.partial
+        made.change, made.columns, made.columns_after = change, columns, columns_after
+        made.data, made.data_start, made.data_end = images, 0, len(images)
+        return made
+
     @property
     def ends_statement(self) -> bool:
         """Whether it is its statement's last rows event."""

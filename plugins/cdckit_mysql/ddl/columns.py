@@ -29,6 +29,8 @@ class ColumnDefinition:
         auto_incremented: has AUTO_INCREMENT.
         generated: is computed.
         invisible: has INVISIBLE.
+        row_end: has AS ROW END.
+        versioned: has WITH SYSTEM VERSIONING.
         comment: its COMMENT.
         keys: the keys that the column's own attributes make.
     """
@@ -41,6 +43,8 @@ class ColumnDefinition:
     auto_incremented: bool = False
     generated: bool = False
     invisible: bool = False
+    row_end: bool = False
+    versioned: bool = False
     comment: str | None = None
     keys: list[Key] = field(default_factory=list)
 
@@ -130,10 +134,10 @@ def _generated(cursor: Cursor, column: ColumnDefinition) -> None:
     column.generated = True
     if not cursor.accept("ROW"):
         cursor.skip_parentheses()
-    elif cursor.accept_any("START", "END") is None:  # https://mariadb.com/kb/en/system-versioned-tables/
+        return
+    column.optional, column.row_end = False, cursor.accept("END")  # https://mariadb.com/kb/en/system-versioned-tables/
+    if not column.row_end and not cursor.accept("START"):
         raise cursor.error("expected START or END")
-    else:
-        column.optional = False
 
 
 def _comment(cursor: Cursor, column: ColumnDefinition) -> None:
@@ -179,8 +183,9 @@ def _skip_check(cursor: Cursor, _: ColumnDefinition) -> None:
     cursor.accept("ENFORCED")
 
 
-def _skip_versioning(cursor: Cursor, _: ColumnDefinition) -> None:
-    cursor.advance()
+def _versioning(cursor: Cursor, column: ColumnDefinition) -> None:
+    column.versioned = cursor.accept("WITH")
+    cursor.accept("WITHOUT")
     cursor.expect("SYSTEM", "VERSIONING")
 
 
@@ -225,8 +230,8 @@ _ATTRIBUTES: dict[str, Callable[[Cursor, ColumnDefinition], None]] = {
     "UNIQUE": _unique,
     "VIRTUAL": _skip_word,
     "VISIBLE": _skip_word,
-    "WITH": _skip_versioning,
-    "WITHOUT": _skip_versioning,
+    "WITH": _versioning,
+    "WITHOUT": _versioning,
 }
 """How each attribute is read, by its first word, which is the next token."""
 
@@ -282,6 +287,7 @@ def resolved(column: ColumnDefinition, position: int, table: Collation, cursor: 
         comment=column.comment or None,
         type_expression=data_type.spelled,
         invisible=column.invisible,
+        row_end=column.row_end,
     )
 
 

@@ -223,7 +223,7 @@ def _build(cursor: Cursor, table_id: TableId, elements: TableElements, options: 
         collation=collation.name,
         comment=options.comment or None,
         period=elements.period,
-        system_versioned=options.system_versioned,
+        system_versioned=options.system_versioned or any(column.versioned for column in elements.columns),
     )
     return with_keys(table, Indexes(), elements.keys, cursor)
 

@@ -12,7 +12,7 @@ from cdckit.connector.incremental import Finished, SignalledSnapshots, TableMark
 from cdckit.connector.signals import Signal
 from cdckit.connector.signals.signal import one_line
 from cdckit.connector.table_events import Row
-from cdckit_mysql.binlog.rows_event import RowsEvent
+from cdckit_mysql.binlog.rows_event import Change, RowsEvent
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.events.versions import TableVersions
@@ -157,12 +157,12 @@ class Signalling:
             None where there is nothing to be done.
         """
         heard: list[Record] | None = None
-        for row in self._signal_rows(event.table, event):
+        for change, row in self._signal_rows(event):
             identifier, kind, data = (*row, None, None, None)[:3]
             finished = None
-            if event.change == "delete":
+            if change == "delete":
                 finished = self._listener.deleted(identifier)
-            elif event.change == "write":
+            elif change == "write":
                 finished = self._listener.inserted(identifier, kind, data)
             if finished is not None:
                 source = {"pos": event.start, "server_id": event.header[2], "gtid": self._progress.gtid}
@@ -170,10 +170,13 @@ class Signalling:
                 heard = [*(heard or ()), *self._take_made(), *made]
         return heard
 
-    def _signal_rows(self, table: TableMap, event: RowsEvent) -> list[Row]:
+    def _signal_rows(self, event: RowsEvent) -> list[tuple[Change, Row]]:
         try:
-            maker = self._rows.of(table)
-            return list(maker.rows[event.change](event)) if maker is not None else []
+            maker = self._rows.of(event.table)
+            if maker is None:
+                return []
+            parts = [event] if maker.current is None else maker.current.parts(event)
+            return [(part.change, row) for part in parts for row in maker.rows[part.change](part)]
         except DecodeError as error:
             log.warning("%s: a row of the signal table cannot be read: %s", self._progress.file, error)
             return []

@@ -127,8 +127,10 @@ def _store(path: str | None, password: SecretStr | None) -> Store | None:
 _ALL_AS_STORED = (
     f"SET SESSION sql_select_limit = {(1 << 64) - 1}, "
     "SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', '')"
+    "/*M!100304 , SESSION system_versioning_asof = DEFAULT*/"
 )
-"""Whatever the server's own variables say: all rows of a SELECT, and no blanks behind a CHAR that the log has not."""
+"""Whatever the server's own variables say: all rows of a SELECT, as they are now, and no blanks behind a CHAR that the
+log has not. MariaDB alone reads the comment."""
 
 
 def connect(config: MySqlConfig) -> Connection:

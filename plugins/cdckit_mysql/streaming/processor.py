@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from cdckit import Batch, BegunPlaces, DecodeError, MarkKind, Record, SourceCounts, Struct, TableMark, Undecoded
+from cdckit import Batch, BegunPlaces, DecodeError, Header, MarkKind, Record, SourceCounts, Struct, TableMark, Undecoded
 from cdckit.connector.transactions import Transaction
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
@@ -24,7 +24,7 @@ from cdckit_mysql.binlog.events import (
 )
 from cdckit_mysql.binlog.integrity import DAMAGE, misread
 from cdckit_mysql.binlog.query import CompressedQuery, LoadQuery, Query
-from cdckit_mysql.binlog.rows_event import RowsEvent
+from cdckit_mysql.binlog.rows_event import Change, RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
 from cdckit_mysql.ddl import SchemaChange
 from cdckit_mysql.incremental.signalling import Signalling
@@ -291,11 +291,35 @@ class LogProcessor:
             self._conversions.place = f"{self.progress.file}:{event.start}"
         try:
             maker, lacking = self._decoders.of_event(event)
+            if maker is not None and maker.current is not None:
+                return self._current_rows(maker.current.parts(event), event.change, first_position)
             rows = maker.rows[event.change](event) if maker is not None else ()
         except DAMAGE as error:
             place = f"{self.progress.file}:{event.start}"
             self.failures.met(error, event.table, place, partial(self._undecoded, event, first_position))
             return ()
+        return self._made(maker, lacking, event, rows, first_position)
+
+    def _current_rows(self, parts: Sequence[RowsEvent], change: Change, first_position: int) -> Sequence[Any]:
+        """Makes the records of the parts of a change; gives its rows, pairs where it is one of updates."""
+        shown: list[Any] = []
+        for part in parts:
+            maker, lacking = self._decoders.of_event(part)
+            rows = maker.rows[part.change](part) if maker is not None else ()
+            made = self._made(maker, lacking, part, rows, first_position)
+            shown += made if part.change == change else zip(made, made, strict=True)
+            first_position += len(rows)
+        return shown
+
+    def _made(
+        self,
+        maker: RowMaker | None,
+        lacking: Header | None,
+        event: RowsEvent,
+        rows: Sequence[Any],
+        first_position: int,
+    ) -> Sequence[Any]:
+        """Makes the records of an event's rows; gives those that are told of."""
         if maker is None or not rows:
             if self._tally is not None:
                 self._tally["filtered"] += 1

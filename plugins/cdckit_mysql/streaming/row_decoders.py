@@ -15,9 +15,10 @@ from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.rows import RowDecoder
+from cdckit_mysql.streaming.current_rows import CurrentRows, row_end_place
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.failures import InconsistentSchemaError
-from cdckit_mysql.streaming.hidden_columns import hidden_columns
+from cdckit_mysql.streaming.hidden_columns import HiddenColumns, hidden_columns
 from cdckit_mysql.streaming.reselection import Reselection, TableReselection
 from cdckit_mysql.table import Table
 
@@ -53,6 +54,7 @@ class RowMaker:
         rows: for each kind of change, what gives an event's rows, or pairs of rows for an update.
         records: for each kind of change, what makes records of rows, see `TableEvents`.
         updates_made: says how many events there are of pairs of rows.
+        current: of a system-versioned table, tells what an event changes in the rows of now; None of any other.
         with_gaps: gives the maker for events that lack columns which this one requires.
     """
 
@@ -62,6 +64,7 @@ class RowMaker:
         "_gaps",
         "_required",
         "_reselection",
+        "current",
         "definition",
         "name",
         "records",
@@ -79,8 +82,10 @@ class RowMaker:
         skipped: frozenset[str],
         with_gaps: Callable[[], RowMaker],
         reselection: TableReselection | None = None,
+        current: CurrentRows | None = None,
     ) -> None:
         self._reselection = reselection
+        self.current = current
         self.definition = definition
         self.table = version.table.id
         self.name = str(version.table.id)
@@ -129,6 +134,12 @@ class RowMaker:
 def _nothing(_event: RowsEvent) -> Sequence[Any]:
     """The rows of an operation that is left out."""
     return ()
+
+
+def _current_rows(announced: TableMap, table: Table, hidden: HiddenColumns) -> CurrentRows | None:
+    if not table.system_versioned:
+        return None
+    return CurrentRows(announced, row_end_place(announced, table, hidden=hidden.period))
 
 
 class RowDecoders:
@@ -204,12 +215,13 @@ class RowDecoders:
         version = versions.of(table)
         try:
             hidden = hidden_columns(announced, table)
-            decoder = RowDecoder(announced, (*version.values, *[None] * hidden))
+            decoder = RowDecoder(announced, (*version.values, *[None] * hidden.count))
+            current = _current_rows(announced, table, hidden)
         except DecodeError as error:
             raise InconsistentSchemaError(str(error)) from error
         with_gaps = cache(lambda: self._make(announced, table, versions.with_gaps))
-        reselection = None if self._reselection is None else self._reselection.of(announced, version, hidden)
-        return RowMaker(table, decoder, version, self._skipped, with_gaps, reselection)
+        reselection = None if self._reselection is None else self._reselection.of(announced, version, hidden.count)
+        return RowMaker(table, decoder, version, self._skipped, with_gaps, reselection, current)
 
     def _tell_gaps(self, maker: RowMaker, lacking: Header) -> None:
         """Once: which columns were missing first, though the server's own setting is to log all of them."""
