@@ -181,6 +181,8 @@ class Table:
         period: MariaDB's `PERIOD FOR`.
         system_versioned: of MariaDB; the log then has a row more for each that is changed (the old one, whose end lies
             in the past), and two more columns, `row_start` and `row_end`, unless the table defines them itself.
+        history_partitions: has `PARTITION BY SYSTEM_TIME`, of MariaDB: what can be dropped of it has no rows of now.
+            Not a part of the definition that counts for equality: histories of before do not tell it.
         sequence: is a SEQUENCE of MariaDB, which the log treats as a table; its columns are not kept.
     """
 
@@ -194,6 +196,7 @@ class Table:
     comment: str | None = None
     period: Period | None = None
     system_versioned: bool = False
+    history_partitions: bool = field(default=False, compare=False)
     sequence: bool = False
 
     @property
@@ -241,6 +244,7 @@ class Table:
             "comment": self.comment,
             "period": self.period,
             "system_versioned": self.system_versioned,
+            "history_partitions": self.history_partitions,
             "sequence": self.sequence,
         }
 
@@ -258,6 +262,7 @@ class Table:
             comment=document["comment"],
             period=Period(*document["period"]) if document["period"] else None,
             system_versioned=document["system_versioned"],
+            history_partitions=document.get("history_partitions", False),
             sequence=document["sequence"],
         )
 

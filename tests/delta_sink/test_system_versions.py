@@ -17,7 +17,8 @@ PERIOD = (
 TABLES = f"""
 CREATE TABLE hidden (id INT PRIMARY KEY, v INT, w INT WITHOUT SYSTEM VERSIONING) WITH SYSTEM VERSIONING;
 CREATE TABLE named (id INT PRIMARY KEY, v INT, w INT, {PERIOD}) WITH SYSTEM VERSIONING;
-CREATE TABLE split (id INT PRIMARY KEY, v INT, w INT) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME;
+CREATE TABLE split (id INT PRIMARY KEY, v INT, w INT) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME LIMIT 5
+    (PARTITION p0 HISTORY, PARTITION p1 HISTORY, PARTITION c CURRENT);
 """
 NAMES = ["hidden", "named", "split"]
 LATER = ["later_hidden", "later_named", "later_split"]
@@ -59,5 +60,6 @@ def test_they_have_the_rows_of_now(shop: Shop) -> None:
         "DELETE FROM hidden WHERE id < 0; SET system_versioning_alter_history = keep; ALTER TABLE hidden ADD n INT;"
     )
     shop.run("UPDATE hidden SET n = id; ALTER TABLE hidden DROP SYSTEM VERSIONING; DELETE FROM hidden WHERE n > 5;")
+    shop.run("ALTER TABLE split DROP PARTITION p0; ALTER TABLE later_split DROP PARTITION p0;")
     shop.deliver()
     shop.assert_equal([*NAMES, *LATER])

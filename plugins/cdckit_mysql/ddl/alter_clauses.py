@@ -61,6 +61,8 @@ class Alteration:
         detached: a table that CONVERT PARTITION makes.
         attached: a table that becomes a partition.
         moves_rows: whether rows come or go that the log does not tell of.
+        drops_partitions: whether these are those of partitions that are dropped.
+        history_partitions: whether the table gets `PARTITION BY SYSTEM_TIME`; False where it gets or loses others.
         exchanged: a table whose rows a partition takes, and gives its own for.
     """
 
@@ -83,6 +85,8 @@ class Alteration:
     detached: TableId | None = None
     attached: TableId | None = None
     moves_rows: bool = False
+    drops_partitions: bool = False
+    history_partitions: bool | None = None
     exchanged: TableId | None = None
 
     @property
@@ -155,8 +159,11 @@ def _skip_partitioning(cursor: Cursor, alteration: Alteration) -> bool:
     """Read partitioning, which ends the statement and changes no column."""
     on_partitions = cursor.at_any(*_PARTITION_VERBS) and cursor.ahead(1).key == "PARTITION"
     whole = cursor.at("PARTITION", "BY") or cursor.at("REMOVE", "PARTITIONING") or cursor.at("ORDER", "BY")
+    if whole and not cursor.at("ORDER"):
+        alteration.history_partitions = cursor.at("PARTITION") and cursor.ahead(2).key == "SYSTEM_TIME"
     if on_partitions:
         alteration.moves_rows = cursor.at_any(*_MOVES_ROWS)
+        alteration.drops_partitions = cursor.at("DROP")
         if cursor.at("EXCHANGE"):
             cursor.skip_to("TABLE", ";")
             alteration.exchanged = cursor.table_id() if cursor.accept("TABLE") else None

@@ -55,6 +55,7 @@ def altered(table: Table, alteration: Alteration, database: Collation, cursor: C
         comment=_comment(table, alteration),
         period=None if alteration.drops_period else alteration.period or table.period,
         system_versioned=_system_versioned(table, alteration),
+        history_partitions=_history_partitions(table, alteration),
     )
     return with_keys(result, _kept_indexes(table, alteration, places), alteration.keys, cursor)
 
@@ -263,6 +264,10 @@ def _system_versioned(table: Table, alteration: Alteration) -> bool:
     if alteration.system_versioned is not None:
         return alteration.system_versioned
     return table.system_versioned or alteration.options.system_versioned
+
+
+def _history_partitions(table: Table, alteration: Alteration) -> bool:
+    return table.history_partitions if alteration.history_partitions is None else alteration.history_partitions
 
 
 def _kept_indexes(table: Table, alteration: Alteration, places: list[Place]) -> Indexes:

@@ -67,12 +67,14 @@ class Options:
         collation: `COLLATE`.
         comment: `COMMENT`.
         system_versioned: `WITH SYSTEM VERSIONING`.
+        history_partitions: `PARTITION BY SYSTEM_TIME`.
     """
 
     charset: str | None = None
     collation: str | None = None
     comment: str | None = None
     system_versioned: bool = False
+    history_partitions: bool = False
 
     @property
     def names_collation(self) -> bool:
@@ -204,6 +206,7 @@ def read_create_table(cursor: Cursor, table_id: TableId, inherited: Collation) -
 def _read_options(cursor: Cursor, options: Options) -> None:
     while not cursor.done and not cursor.at(";"):
         if cursor.accept("PARTITION", "BY"):
+            options.history_partitions = cursor.at("SYSTEM_TIME")
             cursor.skip_to(";", "SELECT", "AS", "IGNORE", "REPLACE")
         elif cursor.at_any("SELECT", "AS", "IGNORE", "REPLACE", "TABLE", "VALUES", "("):
             raise cursor.error("the columns come from a query; binlog_format=ROW logs them written out")
@@ -224,6 +227,7 @@ def _build(cursor: Cursor, table_id: TableId, elements: TableElements, options: 
         comment=options.comment or None,
         period=elements.period,
         system_versioned=options.system_versioned or any(column.versioned for column in elements.columns),
+        history_partitions=options.history_partitions,
     )
     return with_keys(table, Indexes(), elements.keys, cursor)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cdckit_mysql.ddl.alter_clauses import read_alteration
+from cdckit_mysql.ddl.alter_clauses import Alteration, read_alteration
 from cdckit_mysql.ddl.alteration import altered, computed
 from cdckit_mysql.ddl.changes import ChangeKind, Changes, SchemaChange, Scope
 from cdckit_mysql.ddl.create import Options, read_collation_option, read_create_table, with_keys
@@ -79,7 +79,7 @@ def alter_table(scope: Scope, *, ignores: bool = False) -> list[SchemaChange]:
             made_anew=alteration.made_anew,
             computed=() if before is None else tuple(computed(before, alteration, cursor.session)),
             strict=scope.cursor.session.strict and not ignores,
-            moves_rows=alteration.moves_rows or ignores,
+            moves_rows=_moves_rows(before, alteration) or ignores,
             exchanged=alteration.exchanged and scope.spelled(alteration.exchanged),
         )
     ]
@@ -89,6 +89,12 @@ def alter_table(scope: Scope, *, ignores: bool = False) -> list[SchemaChange]:
     if alteration.attached:
         changes.append(_dropped(scope, scope.spelled(alteration.attached), scope.text))
     return changes
+
+
+def _moves_rows(table: Table | None, alteration: Alteration) -> bool:
+    """Whether rows come or go that the log does not tell of; old versions are none that count."""
+    history = table is not None and table.history_partitions and alteration.drops_partitions
+    return alteration.moves_rows and not history
 
 
 def _moved(scope: Scope, old: TableId, table: Table | None, new: TableId) -> Table | None:

@@ -47,4 +47,4 @@ class OtherTables:
 def _shape(table: Table) -> tuple[object, ...]:
     """The same for tables that differ by their names alone; those that were read from one text share their columns."""
     rest = table.primary_key, table.indexes, table.charset, table.collation, table.comment, table.period
-    return id(table.columns), *rest, table.system_versioned, table.sequence
+    return id(table.columns), *rest, table.system_versioned, table.history_partitions, table.sequence

@@ -317,6 +317,35 @@ def test_a_system_versioned_table_is_known_as_such() -> None:
     assert change.table.system_versioned
 
 
+def test_a_column_that_is_versioned_makes_its_table_so() -> None:
+    """One that is not versioned makes none."""
+    [change] = apply("CREATE TABLE t (x INT, y INT WITH SYSTEM VERSIONING)", reader=MARIADB)
+    assert change.table is not None
+    assert change.table.system_versioned
+    [change] = apply("CREATE TABLE t (x INT, y INT WITHOUT SYSTEM VERSIONING)", reader=MARIADB)
+    assert change.table is not None
+    assert not change.table.system_versioned
+
+
+@pytest.mark.parametrize(
+    ("statement", "moves"),
+    [
+        ("ALTER TABLE t DROP PARTITION p0", False),
+        ("ALTER TABLE t TRUNCATE PARTITION c", True),
+        ("ALTER TABLE t CONVERT PARTITION p0 TO TABLE u", True),
+        ("ALTER TABLE t REMOVE PARTITIONING; ALTER TABLE t DROP PARTITION p0", True),
+        ("ALTER TABLE t PARTITION BY HASH (x) PARTITIONS 3; ALTER TABLE t DROP PARTITION p0", True),
+        ("ALTER TABLE t PARTITION BY SYSTEM_TIME LIMIT 9; ALTER TABLE t DROP PARTITION p0", False),
+    ],
+)
+def test_partitions_of_old_versions_have_no_rows_that_count(statement: str, moves: bool) -> None:
+    """The server drops no partition of the rows of now, but truncates it."""
+    partitions = "(PARTITION p0 HISTORY, PARTITION c CURRENT)"
+    created = f"CREATE TABLE t (x INT) WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME {partitions}"
+    *before, last = statement.split("; ")
+    assert apply(last, created, *before, reader=MARIADB)[0].moves_rows is moves
+
+
 def test_version_comments_are_read_as_the_server_does() -> None:
     sql = "CREATE TABLE t (a INT /*!50000 , b INT */ /*!99999 , c INT */ /*M! , d INT */ /*! , e INT */ /* , f INT */)"
     for reader, names in ((MYSQL, "abe"), (MARIADB, "abde")):
