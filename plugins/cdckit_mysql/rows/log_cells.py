@@ -135,7 +135,7 @@ def float32_cell(value: ColumnValue, scope: Scope) -> Cell:
     """A float of 32 bits, with all digits that tell it from others."""
     if value.options.wide_floats:
         return Cell("f", 4, value="{0}")
-    return Cell("f", 4, value=f"{scope.name(SHORTEST_FLOATS)}[{{0}}]")
+    return Cell("f", 4, value=f"{scope.name(SHORTEST_FLOATS)}[{{0}}] or {{0}}")  # the table has one zero, the log two
 
 
 def _float64(column_type: int, _metadata: int, _value: ColumnValue, _scope: Scope) -> Cell:

@@ -22,7 +22,7 @@ class Finder:
         self._pairs: list[pa.Array] = []
         numbers: pa.Array | None = None
         for name in names:
-            values = whole(keys.column(name))
+            values = one_zero(whole(keys.column(name)))
             self._sets.append(pc.unique(values))
             numbers = self._paired(numbers, self._found(values, len(self._sets) - 1), learns=True)
         self._rows = numbers
@@ -31,7 +31,7 @@ class Finder:
         """Of each row of a table the number of the one with its key; null where there is none."""
         numbers: pa.Array | None = None
         for at, name in enumerate(self._names):
-            numbers = self._paired(numbers, self._found(whole(table.column(name)), at), at=at)
+            numbers = self._paired(numbers, self._found(one_zero(whole(table.column(name))), at), at=at)
         return pc.index_in(numbers, value_set=self._rows)
 
     def _found(self, values: pa.Array, at: int) -> pa.Array:
@@ -53,3 +53,8 @@ class Finder:
 def whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """A column in one piece."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def one_zero(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A key's values with 0.0 for -0.0: servers hold them for one key, and Arrow for two."""
+    return pc.add(values, pa.scalar(0, values.type)) if pa.types.is_floating(values.type) else values

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from cdckit.api.record import LANE_END, lane_of
 from cdckit.tables.absent import absent_names, absent_part, absent_text
+from cdckit.tables.lake.finder import one_zero
 from cdckit.tables.layout import ABSENT, OLD_KEY, POSITION
 from cdckit.tables.segments import Emptied
 
@@ -60,7 +61,7 @@ def newest(changes: pa.Table, key: Sequence[str], unavailable: Collection[str], 
         the changes, with a column of `KEPT` for each that may be unavailable.
     """
     rows = pa.array(range(changes.num_rows), pa.int64())
-    numbered: dict[str, Any] = {name: changes.column(name) for name in key}
+    numbered: dict[str, Any] = {name: one_zero(changes.column(name)) for name in key}
     numbered[_ROW] = rows
     for name in unavailable:
         numbered[KEPT + name] = pc.if_else(missing(changes, name, text), pa.scalar(None, pa.int64()), rows)
