@@ -8,6 +8,7 @@ import pytest
 from pymongo.database import Database
 
 from cdckit.api.record import Record
+from cdckit.connector.envelope import NEW_KEY, OLD_KEY
 from cdckit.errors import ConfigError, DecodeError, SourceError
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.extended_json import Dialect
@@ -48,6 +49,19 @@ def test_skipped_operations(mongo: MongoReplicaSet, own_database: Own, skipped: 
     own_database.a.replace_one({"_id": 1}, {"y": 1})
     own_database.a.delete_one({"_id": 1})
     assert _operations(capture.once()) == expected
+
+
+def test_an_id_that_is_written_otherwise_is_another_key(mongo: MongoReplicaSet, own_database: Own) -> None:
+    """For the server 4 and 4.0 are one `_id`, and each later event has the new one."""
+    capture = _begun(mongo, own_database)
+    own_database.a.insert_one({"_id": 4})
+    own_database.a.replace_one({"_id": 4.0}, {"_id": 4.0, "x": 1})
+    own_database.a.update_one({"_id": 4}, {"$set": {"x": 2}})
+    records = capture.once()
+    assert _operations(records) == [("c", "4"), ("d", "4"), (None, "4"), ("c", "4.0"), ("u", "4.0")]
+    assert [record.position for record in records] == sorted({str(record.position) for record in records})
+    told = [record.header(name) for record, name in zip(records[1:4:2], (NEW_KEY, OLD_KEY), strict=True)]
+    assert [header and header.value["id"] for header in told] == ["4.0", "4"]
 
 
 WITHOUT = {"database_include_list": "", "collection_include_list": "{db}.a"}

@@ -99,7 +99,7 @@ def unescaped(text: str) -> str | None:
 
 def keys(columns: Mapping[str, pa.Array]) -> Iterable[bytes]:
     """The keys as JSON objects."""
-    if all(pa.types.is_integer(column.type) for column in columns.values()):
+    if all(pa.types.is_integer(column.type) and not column.null_count for column in columns.values()):
         parts: list[Any] = []
         for name, column in columns.items():
             parts += [f"{',' if parts else '{'}{orjson.dumps(name).decode()}:", column.cast(pa.string())]

@@ -12,6 +12,7 @@ from bson import Timestamp
 from cdckit import Header, Record, Struct, Template, TemplateStruct
 from cdckit.connector.avro_names import schema_names
 from cdckit.connector.context_headers import context_headers
+from cdckit.connector.envelope import key_change
 from cdckit.connector.topic_owners import TopicOwners
 from cdckit.connector.topics import Topics
 from cdckit_mongodb.config import MongoDbConfig
@@ -135,6 +136,9 @@ class CollectionEvents:
     ) -> list[Record]:
         """The records of a change event: one, or a delete's and its tombstone.
 
+        A document may be replaced by one whose `_id` is equal for the server and written otherwise, such as 4 by 4.0:
+        that is a change of its key, with a delete, its tombstone and a create.
+
         Args:
             event: as the stream has it.
             operation: `c`, `u` or `d`.
@@ -144,22 +148,54 @@ class CollectionEvents:
         """
         now_ms = time.time_ns() // 1_000_000
         key = Struct(self._key_schema, (self._identifier(event["documentKey"]["_id"]), *self._mark))
-        after = self._document(event.get("fullDocument"))
-        update = self._description(event["updateDescription"]) if "updateDescription" in event else None
-        template = self._templates[operation]
-        value: Struct
-        if template is None or session is not None or "wallTime" not in event or "fullDocumentBeforeChange" in event:
-            before = self._document(event.get("fullDocumentBeforeChange"))
-            rest = (self._source(event, session), operation, now_ms, block)
-            value = Struct(self._envelope, self._format.envelope(before, after, update, *rest))
-        else:
-            ms = wall_time_ms(event["wallTime"])
-            order = event["clusterTime"].inc
-            value = TemplateStruct(template, (after, update, ms, ms * 1000, ms * 1_000_000, order, ms, now_ms))
-        record = Record(self.topic, key, value, self._headers, f"{prefix}2", now_ms)
+        if operation == "u" and event["operationType"] == "replace":
+            new = self._new_key(event)
+            if new is not None and new != key:
+                return self._rekeyed(event, (key, new), prefix, now_ms, session, block)
+        record = Record(
+            self.topic, key, self._value(event, operation, now_ms, session, block), self._headers, f"{prefix}2", now_ms
+        )
         if operation == "d" and self._tombstones:
             return [record, Record(self.topic, key, None, self._headers, f"{prefix}3", now_ms)]
         return [record]
+
+    def _rekeyed(
+        self,
+        event: Document,
+        keys: tuple[Struct, Struct],
+        prefix: str,
+        now_ms: int,
+        session: Session | None,
+        block: Struct | None,
+    ) -> list[Record]:
+        """The records of a document whose `_id` is written otherwise from now on."""
+        gone = {name: told for name, told in event.items() if name != "fullDocument"}
+        come = {name: told for name, told in event.items() if name != "fullDocumentBeforeChange"}
+        values = (self._value(gone, "d", now_ms, session, block), self._value(come, "c", now_ms, session, block))
+        positions = (f"{prefix}2", f"{prefix}3", f"{prefix}31")  # 4 is the end of the transaction
+        return key_change(self.topic, keys, values, self._headers, positions, now_ms, tombstones=self._tombstones)
+
+    def _new_key(self, event: Document) -> Struct | None:
+        """The key of the document that came in the place of another; None where the event does not tell its `_id`."""
+        document = event.get("fullDocument")
+        if document is None or "_id" not in document:  # left out by a stage of cursor.pipeline
+            return None
+        return Struct(self._key_schema, (self._identifier(document["_id"]), *self._mark))
+
+    def _value(
+        self, event: Document, operation: str, now_ms: int, session: Session | None, block: Struct | None
+    ) -> Struct:
+        """The envelope of a change."""
+        after = self._document(event.get("fullDocument"))
+        update = self._description(event["updateDescription"]) if "updateDescription" in event else None
+        template = self._templates[operation]
+        if template is None or session is not None or "wallTime" not in event or "fullDocumentBeforeChange" in event:
+            before = self._document(event.get("fullDocumentBeforeChange"))
+            rest = (self._source(event, session), operation, now_ms, block)
+            return Struct(self._envelope, self._format.envelope(before, after, update, *rest))
+        ms = wall_time_ms(event["wallTime"])
+        order = event["clusterTime"].inc
+        return TemplateStruct(template, (after, update, ms, ms * 1000, ms * 1_000_000, order, ms, now_ms))
 
     def _document(self, document: Document | None) -> str | None:
         if document is None:

@@ -91,7 +91,8 @@ class Signalling(SignalledSnapshots[Document]):
         if collection == self._config.signal_data_collection:
             return self._signalled(event, moment)
         if self.snapshot.reading == collection:
-            self.snapshot.changed([IDENTIFIER.value(event["documentKey"]["_id"])])
+            told = (event["documentKey"], event.get("fullDocument") or {})  # a new `_id` may be written otherwise
+            self.snapshot.changed({IDENTIFIER.value(one["_id"]) for one in told if "_id" in one})
         return []
 
     def _signalled(self, event: Event, moment: Moment) -> list[Record]:
