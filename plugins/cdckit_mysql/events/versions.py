@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from cdckit_mysql.events.source_block import source_blocks
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.server.facts import RowLogging
 from cdckit_mysql.table import Column, Table, TableId
-from cdckit_mysql.values.column import ColumnValue, column_value
+from cdckit_mysql.values.column import ColumnValue, column_value, telling_dates
 from cdckit_mysql.values.conversion_failures import ConversionFailures
 from cdckit_mysql.values.options import ValueOptions
 
@@ -101,6 +102,7 @@ class TableVersions:
         self._kept: dict[TableId, TableVersion] = {}
         self._by_table = bool(config.converters) or self.conversion_failures is not None
         self._values: dict[tuple[int, bool], ColumnValue] = {}
+        self._dates_met: defaultdict[tuple[TableId, str], set[str]] = defaultdict(set)
 
     def of(self, table: Table) -> TableVersion:
         """The version of a captured table that this definition makes.
@@ -162,6 +164,8 @@ class TableVersions:
         value = self._column_value(table, column, in_key=in_key)
         if value.mask is not None:
             log.warning("%s.%s is masked or cut in events, but the records' key shows it as it is", table, column.name)
+        if in_key and value.kind in {"date", "datetime"}:
+            return telling_dates(value, table, self._dates_met[table, column.name])
         return value
 
     def _column_value(self, table: TableId, column: Column, *, in_key: bool) -> ColumnValue:

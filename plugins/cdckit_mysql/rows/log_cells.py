@@ -66,6 +66,8 @@ def log_cell(column_type: int, metadata: int, value: ColumnValue, scope: Scope) 
 
 def finished_cell(cell: Cell, value: ColumnValue, scope: Scope) -> Cell:
     """A cell with what is done to the column's values besides."""
+    if value.key_dates is not None:
+        cell = cell.wrapped(scope.name(value.key_dates.shown))
     if value.convert is not None:
         cell = cell.wrapped(scope.name(value.convert))
     return cell if value.guard is None else cell.guarded(scope.name(value.guard))

@@ -198,7 +198,9 @@ def _moment_reader(shown: Shown, unit: int, show: Callable[[int, int], Any]) -> 
         show: from the time since 1970 in units and from microseconds to what is shown.
     """
     per_day, null, invalid = 86_400 * unit, shown.null, 0 if shown.lenient else None
-    days = DayTable(unpack_result_date, lambda day: day * per_day, None, adjust=shown.adjust, invalid=invalid)
+    days = DayTable(
+        unpack_result_date, lambda day: day * per_day, None, adjust=shown.adjust, invalid=invalid, check=shown.check
+    )
 
     def convert(data: bytes) -> Any:
         hours = minutes = seconds = us = 0

@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Any, Self, cast
 
 from cdckit_mysql.values.column import ColumnValue
+from cdckit_mysql.values.key_dates import KeyDates
 from cdckit_mysql.values.schemas import temporal_form
 from cdckit_mysql.values.temporal import (
     Civil,
@@ -32,6 +33,7 @@ class Shown:
         adjust: `enable.time.adjuster`.
         lenient: whether a date that does not exist is shown as 1970-01-01 instead of being an error.
         drops_signs: whether a snapshot shows negative times of less than an hour as positive.
+        key: looks at the dates of a key's column; None: it has none.
     """
 
     form: TemporalForm
@@ -40,6 +42,7 @@ class Shown:
     adjust: bool
     lenient: bool
     drops_signs: bool
+    key: KeyDates | None
 
     @classmethod
     def of(cls, value: ColumnValue) -> Self:
@@ -48,7 +51,12 @@ class Shown:
         form = temporal_form(value.column, value.kind, options.time_mode)
         lenient = options.invalid_dates == "epoch"
         adjust, drops_signs = options.time_adjuster, options.drops_signs
-        return cls(form, value.native_null, options.large_times, adjust, lenient, drops_signs)
+        return cls(form, value.native_null, options.large_times, adjust, lenient, drops_signs, value.key_dates)
+
+    def check(self, day: Civil) -> None:
+        """Takes a date with zeros in it."""
+        if self.key is not None:
+            self.key.check(day)
 
     def time(self, us: int) -> Any:
         """A TIME, given in µs with its sign."""
@@ -75,7 +83,8 @@ def start_table(shown: Shown, unpack: Callable[[int], Civil], unit: TemporalForm
 
 def _day_table(shown: Shown, unpack: Callable[[int], Civil], form: TemporalForm, zero: Any) -> DayTable:
     show = show_days(form)
-    return DayTable(unpack, show, zero, adjust=shown.adjust, invalid=show(0) if shown.lenient else None)
+    invalid = show(0) if shown.lenient else None
+    return DayTable(unpack, show, zero, adjust=shown.adjust, invalid=invalid, check=shown.check)
 
 
 @cache

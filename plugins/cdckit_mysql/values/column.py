@@ -9,6 +9,7 @@ from cdckit import ColumnConverter, DecodeError, Schema
 from cdckit_mysql.table import Column, TableId
 from cdckit_mysql.values.conversion_failures import ConversionFailures, Guard
 from cdckit_mysql.values.defaults import schema_default, value_for_null
+from cdckit_mysql.values.key_dates import NO_DATE, KeyDates
 from cdckit_mysql.values.kinds import Kind, kind_of, spelled_boolean
 from cdckit_mysql.values.mapping import ColumnMapping, Convert
 from cdckit_mysql.values.numbers import BINARY_FORMS
@@ -39,6 +40,7 @@ class ColumnValue:
         native_null: what stands, before `convert`, for a value that cannot be shown.
         guard: shows `null` for values that do not fit, where the user wants that; None stops at them.
         in_key: whether it is a part of the records' key.
+        key_dates: looks at the dates of a key's column; None: it has none.
     """
 
     column: Column
@@ -53,6 +55,7 @@ class ColumnValue:
     native_null: Any
     guard: Guard | None = None
     in_key: bool = False
+    key_dates: KeyDates | None = None
 
     @property
     def identifies(self) -> bool:
@@ -100,6 +103,19 @@ def column_value(column: Column, options: ValueOptions, table: TableId, *, in_ke
     mapping = options.mapping(table, column)
     shown = shown if mapping is None else _mapped(shown, mapping, in_key=in_key)
     return shown if options.failures is None else _guarded(shown, options.failures, table)
+
+
+def telling_dates(value: ColumnValue, table: TableId, met: set[str]) -> ColumnValue:
+    """A column of a key that stops at dates which would be shown as others are.
+
+    Args:
+        value: the column.
+        table: its table.
+        met: which of these dates were met.
+    """
+    lenient = value.options.invalid_dates == "epoch"
+    dates = KeyDates(f"{table}.{value.column.name}", value.native_null, met, lenient=lenient)
+    return replace(value, native_null=NO_DATE, key_dates=dates)
 
 
 def _converted(value: ColumnValue, converter: ColumnConverter) -> ColumnValue:

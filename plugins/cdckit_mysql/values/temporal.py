@@ -40,6 +40,7 @@ class DayTable(dict[int, Any]):
         zero: what is shown for a date that has a zero in it.
         adjust: `enable.time.adjuster`.
         invalid: what is shown for a date that does not exist (`ALLOW_INVALID_DATES`), and is logged; None: an error.
+        check: is given the dates that have a zero in them, and may raise.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class DayTable(dict[int, Any]):
         *,
         adjust: bool,
         invalid: Any = None,
+        check: Callable[[Civil], None] | None = None,
     ) -> None:
         super().__init__()
         self.unpack = unpack
@@ -57,6 +59,7 @@ class DayTable(dict[int, Any]):
         self.zero = zero
         self.adjust = adjust
         self.invalid = invalid
+        self.check = check
 
     def __missing__(self, packed: int) -> Any:
         if len(self) >= _TABLE_LIMIT:
@@ -65,6 +68,8 @@ class DayTable(dict[int, Any]):
         if year and month and day:
             self[packed] = shown = self._shown(year, month, day)
         else:
+            if self.check is not None:
+                self.check((year, month, day))
             self[packed] = shown = self.zero
         return shown
 

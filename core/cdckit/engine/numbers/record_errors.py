@@ -41,7 +41,7 @@ DECODE = (
     Entry(
         "CDC5108",
         "a date cannot be",
-        "Such as 0000-00-00 where no null is allowed.",
+        "Such as 2023-02-31; or 2024-00-00 in a key, where two such keys would be one.",
         "correct the row, or see the message.",
     ),
     Entry("CDC5109", "two columns share a name", "Their adjusted names are the same.", "see the message."),
