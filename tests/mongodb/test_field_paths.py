@@ -22,6 +22,7 @@ OPTIONS = {
 def _described(**description: Any) -> Any:
     """The `updateDescription` of an event of the collection `d.c`."""
     event = {
+        "operationType": "update",
         "documentKey": {"_id": 1},
         "clusterTime": Timestamp(1, 1),
         "updateDescription": {"updatedFields": {}, "removedFields": [], "truncatedArrays": [], **description},
