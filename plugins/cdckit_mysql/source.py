@@ -236,8 +236,7 @@ class MySqlSource(ConnectorSource[MySqlConfig, LogOffset]):
             check_topics(self._config, self._filters, self._history.tables_at(first.position))
             self._topics_checked = True
         with self._snapshot_due_where_lost():
-            size, first_split = self._origin.bytes_between(first, last), self._context.first_split()
-            splits = self._planner.splits(start, end, size, parallelism, first_split)
+            splits = self._planner.splits(start, end, self._origin.bytes_between(first, last), parallelism)
             self._planner.look_ahead(self._origin.bytes_between)
             return splits
 

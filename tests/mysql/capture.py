@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,14 +50,13 @@ class Capture:
     heard: RecordedNotices = field(default_factory=RecordedNotices)
     stop: StopSignal = field(default_factory=StopSignal)
     spools: bool = False
-    first_split: float = 1.0
 
     def __post_init__(self) -> None:
         self.state = SqliteStateStore(self.folder)
         self.source = MySqlSource(self.config)
         spool = self.folder / "spool" if self.spools else None
         context = SourceContext("p", self.state, self.heard, self.stop, idle_seconds=0.05, spool=spool)
-        self.source.open(replace(context, first_split=lambda: self.first_split))
+        self.source.open(context)
 
     def offset(self) -> Offset:
         """Where reading goes on."""

@@ -19,11 +19,11 @@ def capture(db_server: SQLServer, database: str, tmp_path: Path) -> Iterator[New
     """Makes captures of the test's own database; a second one goes on with the state of the first."""
     made: list[Capture] = []
 
-    def new(*, spools: bool = False, first_split: float = 1.0, **options: Any) -> Capture:
+    def new(*, spools: bool = False, **options: Any) -> Capture:
         for other in made:
             other.close()
         config = config_for(db_server, **{"database_include_list": database, **options})
-        made.append(Capture(config, tmp_path / "state", spools=spools, first_split=first_split))
+        made.append(Capture(config, tmp_path / "state", spools=spools))
         return made[-1]
 
     yield new

@@ -140,16 +140,6 @@ def test_the_log_leaves_the_server_once(streaming: NewCapture, db_server: SQLSer
     assert _sent(db_server) - before <= 1.1 * size
 
 
-def test_the_first_split_is_as_large_as_asked_for(streaming: NewCapture, sql: Sql) -> None:
-    reading = streaming(spools=True, first_split=0.5)
-    _write_much(sql)
-    counts = [len(read_elsewhere(reading.config, split)) for split in _planned(reading, 3)]
-    assert sum(counts) == 200
-    assert counts == pytest.approx([40, 80, 80], abs=12), "the log is cut once a MB"
-    [alone] = _planned(reading)
-    assert len(read_elsewhere(reading.config, alone)) == 200
-
-
 def test_what_is_spooled_goes_with_its_batch(streaming: NewCapture, sql: Sql, tmp_path: Path) -> None:
     reading = streaming(spools=True)
     _write_much(sql)

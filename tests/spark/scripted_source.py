@@ -14,8 +14,6 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import pairwise
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +111,7 @@ class ScriptedSource(Source):
         for number, text in enumerate(_lines(self.log)[start["line"] : end["line"]], start["line"]):
             if "ddl" in (line := json.loads(text)):
                 self.context.notices.schema_changed(position=f"s{number:012d}", ddl=line["ddl"], tables=())
-        return _parts(start["line"], end["line"], parallelism, None, self.context.first_split())
+        return _parts(start["line"], end["line"], parallelism, None)
 
     def read(self, split: Split) -> Iterator[Batch]:
         first, last = split.start["line"], split.end["line"] if split.end else None
@@ -154,10 +152,9 @@ def _lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def _parts(first: int, last: int, count: int, snapshot: Offset | None, first_split: float = 1.0) -> list[Split]:
-    size = max(1, ceil((last - first) / (count - 1 + first_split)))
-    begins = [first, *range(first + max(1, int(size * first_split)), last, size)][: last - first]
-    return [Split({"line": at}, {"line": end}, snapshot) for at, end in pairwise((*begins, last))]
+def _parts(first: int, last: int, count: int, snapshot: Offset | None) -> list[Split]:
+    size = max(1, -(-(last - first) // count))
+    return [Split({"line": at}, {"line": min(at + size, last)}, snapshot) for at in range(first, last, size)]
 
 
 def _records(text: str, number: int, snapshot: bool) -> list[Record]:

@@ -13,11 +13,11 @@ import pytest
 from cdckit.api.source import Split
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.job import Job
-from cdckit.engine.spark.leading import ASKED, READ, UNMEASURED, Leaders, leads
+from cdckit.engine.spark.leading import ASKED, Leaders, leads
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import messages_of
 from cdckit.engine.spark.partitions import partitions_of, read_partition
-from cdckit.engine.spark.relay import Answers, Relay
+from cdckit.engine.spark.relay import Relay
 from cdckit.engine.spark.task_delivery import share_writer
 from cdckit.engine.spark.task_sink import TaskSink
 from kafka.reading import read_topic
@@ -28,18 +28,11 @@ SPLITS = [Split({"line": 0}, {"line": 3}), Split({"line": 3}, {"line": 6})]
 
 
 @pytest.fixture
-def took() -> list[tuple[bool, int]]:
-    """Of which splits tasks have told how long they took: whether it is the first, and how many rows it has."""
-    return []
-
-
-@pytest.fixture
-def relay(took: list[tuple[bool, int]]) -> Iterator[Relay]:
+def relay() -> Iterator[Relay]:
     """The driver, as tasks ask it; whoever asks sends its log there from then on, here to itself."""
     root = logging.getLogger()
     handlers, level = [*root.handlers], root.level
-    answers: Answers = {ASKED: Leaders().may_write, READ: lambda first, rows, _: took.append((first, rows))}
-    relay = Relay(ProcessNotices(), answers)
+    relay = Relay(ProcessNotices(), {ASKED: Leaders().may_write})
     yield relay
     relay.close()
     root.handlers[:] = handlers
@@ -61,14 +54,13 @@ def test_all_of_the_first_split_is_written_before_all_others(
     records = read_topic(kafka_broker.bootstrap, f"script.shop.{unique_name}")
     names = [int(json.loads(record.value or b"")["after"]["name"]) for record in records]
     assert sorted(names) == [*range(count)]
-    first = int(count * UNMEASURED / (1 + UNMEASURED))
-    assert names[:first] == [*range(first)]
-    assert names[: count // 2] != [*range(count // 2)], "the other split is larger, and written by several tasks"
+    assert names[: count // 2] == [*range(count // 2)]
+    assert names != [*range(count)], "the others are written by several tasks"
     assert all(of_key == sorted(of_key) for of_key in ([n for n in names if n % 50 == key] for key in range(50)))
 
 
 def test_one_attempt_writes_the_first_split_and_another_hands_it_on(
-    script: Script, tmp_path: Path, relay: Relay, took: list[tuple[bool, int]]
+    script: Script, tmp_path: Path, relay: Relay
 ) -> None:
     """As where a task is repeated, or the files are lost that the others have handed on."""
     for number in range(6):
@@ -89,7 +81,6 @@ def test_one_attempt_writes_the_first_split_and_another_hands_it_on(
     [counted] = share_writer(sink)(columns)
     assert counted.to_pydict() == {"rows": [6]}
     assert sorted(_written(out)) == [*range(6)]
-    assert took == [(True, 3), (False, 3)], "not of the other attempt at the first"
     assert _told(read_partition(job, partitions_of(SPLITS, 2)[0])) == (3, []), "another batch"
 
 
@@ -127,33 +118,16 @@ def test_what_a_driver_on_another_machine_cannot_allow_is_handed_on(script: Scri
 )
 def test_splits_that_do_not_follow_each_other_have_no_first(splits: list[Split]) -> None:
     assert not leads(splits)
-    assert not any(partition.place for partition in partitions_of(splits, 2))
+    assert not any(partition.leads for partition in partitions_of(splits, 2))
 
 
 def test_no_share_of_the_keys_no_first() -> None:
     assert leads(SPLITS)
-    assert not any(partition.place for partition in partitions_of(SPLITS, 0))
-    assert not any(partition.place for partition in partitions_of(SPLITS, 2, in_order=True))
+    assert not any(partition.leads for partition in partitions_of(SPLITS, 0))
+    assert not any(partition.leads for partition in partitions_of(SPLITS, 2, in_order=True))
 
 
 def test_batches_of_long_ago_are_forgotten() -> None:
     leaders = Leaders()
     assert [leaders.may_write(str(number % 2000)) for number in range(2001)] == [True] * 2001
     assert not leaders.may_write("1999")
-
-
-def test_the_first_split_is_as_large_as_makes_all_take_as_long() -> None:
-    leaders = Leaders()
-    assert leaders.first_split() == UNMEASURED
-    leaders.took(True, 1000, 2.0)
-    leaders.took(False, 0, 60.0)
-    leaders.took(False, 10, 0.01)
-    assert leaders.first_split() == UNMEASURED, "what has no rows, or took no time, tells nothing"
-    leaders.took(False, 2000, 2.4)
-    assert leaders.first_split() == pytest.approx(0.6)
-    leaders.took(False, 1000, 2.0)
-    assert leaders.first_split() == pytest.approx(0.9), "what was known counts a quarter"
-    leaders.took(False, 1000, 60.0)
-    assert leaders.first_split() == 1, "never larger than the others"
-    leaders.took(True, 1, 60.0)
-    assert 0 < leaders.first_split() < UNMEASURED / 1.5, "and never nothing"

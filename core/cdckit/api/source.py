@@ -44,9 +44,6 @@ class SourceContext:
             that they need not ask for it again; None: there is none. It belongs to this source while it is open.
         bytes_per_second: how much of its log a planner takes in a second at the most; 0: as much as comes. A source
             that does not look at its log has nothing to hold back.
-        first_split: how large, beside each of the others, the first of several splits of the log should be that `plan`
-            gives: less than 1 where whoever reads it has more to do with it. Asked for each range; a source need not
-            follow it.
     """
 
     name: str
@@ -61,7 +58,6 @@ class SourceContext:
     undecoded: Callable[[Undecoded], None] | None = None
     spool: Path | None = None
     bytes_per_second: int = 0
-    first_split: Callable[[], float] = field(default=lambda: 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.offsets import LogOffset
@@ -75,20 +74,18 @@ class LogPiece:
         self.names.add(other.names)
 
 
-def joined_pieces(pieces: Sequence[LogPiece], most: int, least: int, first: float = 1.0) -> list[LogPiece]:
+def joined_pieces(pieces: Sequence[LogPiece], most: int, least: int) -> list[LogPiece]:
     """Neighbours put together.
 
     Args:
         pieces: in order.
         most: how many there are to be at the most.
         least: how many bytes each is to have at least, but for the last one.
-        first: how large the first of several is to be beside each other one.
     """
-    size = ceil(sum(piece.size for piece in pieces) / max(1, most - 1 + first))
+    size = max(least, -(-sum(piece.size for piece in pieces) // max(1, most)))
     found: list[LogPiece] = []
     for piece in pieces:
-        wanted = max(least, size if len(found) > 1 else size * first)
-        if found and (most <= 1 or (found[-1].size < wanted and _may_join(found[-1], piece))):
+        if found and (most <= 1 or (found[-1].size < size and _may_join(found[-1], piece))):
             found[-1].add(piece)
         else:
             found.append(replace(piece, names=_copied(piece.names)))

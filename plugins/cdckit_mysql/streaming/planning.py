@@ -123,7 +123,7 @@ class LogPlanner:
             self._range = found
         return found.end
 
-    def splits(self, start: Offset, end: Offset, size: int, parallelism: int, first: float = 1.0) -> list[Split]:
+    def splits(self, start: Offset, end: Offset, size: int, parallelism: int) -> list[Split]:
         """The pieces between two offsets, as splits.
 
         Args:
@@ -131,15 +131,14 @@ class LogPlanner:
             end: where it ends.
             size: about how many bytes it has.
             parallelism: how many pieces are wanted.
-            first: how large the first of several is to be beside each other one.
         """
         looked_at = self._looked_at(LogOffset.from_json(start), LogOffset.from_json(end), size)
-        pieces = joined_pieces(looked_at.pieces, parallelism, LEAST_PIECE, first)
+        pieces = joined_pieces(looked_at.pieces, parallelism, LEAST_PIECE)
         starts = [piece.start.to_json() for piece in pieces]
         ends = [*starts[1:], end][: len(starts)]
         return [
-            Split(begin, last, self._work(piece, looked_at.events, number))
-            for number, (piece, begin, last) in enumerate(zip(pieces, starts, ends, strict=True))
+            Split(first, last, self._work(piece, looked_at.events, number))
+            for number, (piece, first, last) in enumerate(zip(pieces, starts, ends, strict=True))
         ]
 
     def look_ahead(self, bytes_between: Callable[[LogOffset, LogOffset], int]) -> None:

@@ -32,7 +32,7 @@ from cdckit.engine.spark.java import require_java
 from cdckit.engine.spark.job import MAX_BYTES, Job
 from cdckit.engine.spark.kept_batches import FOLDER as KEPT
 from cdckit.engine.spark.kept_inbox import KeptInbox
-from cdckit.engine.spark.leading import ASKED as LEADS, FIRST_SPLIT, READ, Leaders
+from cdckit.engine.spark.leading import ASKED as LEADS, Leaders
 from cdckit.engine.spark.notices import QueryNotices
 from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.query import PipelineQuery
@@ -127,14 +127,11 @@ class SparkRunner(Runner):
         )
         if self._stage is not None:
             self._stage.watch(told)
-        leaders = Leaders()
         answers: dict[str, Callable[..., Any]] = {
             "parallelism": lambda: parallelism_of(session),
             "copy": lambda: self._copy(place),
             DELIVERED: lambda: told.delivery_seconds,
-            LEADS: leaders.may_write,
-            READ: leaders.took,
-            FIRST_SPLIT: leaders.first_split,
+            LEADS: Leaders().may_write,
         }
         if ledger is not None:
             answers["ledger"] = ledger.inbox.planned

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import InputPartition
 
 from cdckit.api.source import Split
 from cdckit.engine.spark.job import Job
-from cdckit.engine.spark.leading import Place, leads
+from cdckit.engine.spark.leading import leads
 from cdckit.engine.spark.worker import read_splits
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class SplitPartition(InputPartition):
     Attributes:
         splits: what is read, one after another; none where there is nothing.
         buckets: how many shares of the keys its packets are made for; 0: whoever reads it has all there is of each key.
-        place: where it is in a batch whose first split may be written ahead of all others; None: it is in no such one.
+        leads: names the batch whose first split it is, where its messages may be written ahead of all others; else "".
         plan: tells the plan that it is of from others of the same batch.
         number: its own in the plan.
     """
@@ -32,7 +32,7 @@ class SplitPartition(InputPartition):
         super().__init__(splits)
         self.splits = splits
         self.buckets = buckets
-        self.place: Place | None = None
+        self.leads = ""
         self.plan, self.number = "", 0
 
 
@@ -48,9 +48,7 @@ def partitions_of(splits: Sequence[Split], buckets: int = 0, *, in_order: bool =
         return [SplitPartition(splits)]
     found = [SplitPartition([split], buckets if len(splits) > 1 else 0) for split in splits]
     if buckets and leads(splits):
-        batch = uuid4().hex
-        for number, partition in enumerate(found):
-            partition.place = Place(batch, first=number == 0)
+        found[0].leads = uuid4().hex
     return found
 
 
@@ -68,4 +66,4 @@ def read_partition(job: Job, partition: InputPartition) -> Iterator[pa.RecordBat
     if not partition.splits:
         return iter(())
     task = partition.plan, partition.number
-    return read_splits(job, partition.splits, partition.buckets, task, partition.place)
+    return read_splits(job, partition.splits, partition.buckets, task, partition.leads)

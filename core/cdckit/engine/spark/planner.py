@@ -24,7 +24,6 @@ from cdckit.engine.spark.in_order import LogInOrder
 from cdckit.engine.spark.job import MAX_BYTES, MOST_BYTES, SPLIT_BYTES, Job
 from cdckit.engine.spark.kept_batches import FOLDER as KEPT, MEMBER, KeptBatches, name_of, plain
 from cdckit.engine.spark.kept_parts import Part
-from cdckit.engine.spark.leading import first_split
 from cdckit.engine.spark.notices import PlannedBatch, ProcessNotices
 from cdckit.engine.spark.partitions import SplitPartition, numbered
 from cdckit.engine.spark.relay import driver_of, relayed
@@ -337,7 +336,6 @@ class Planner:
                     undecoded=self._pass_over if self._passes_over else None,
                     bytes_per_second=self.job.pipeline.read_max_bytes_per_second,
                     spool=(self.job.pipeline.folder / SPOOL).absolute() if self.job.spools else None,
-                    first_split=lambda: first_split(self.job),
                 )
             )
             self._source = source

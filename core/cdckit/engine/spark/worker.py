@@ -28,7 +28,7 @@ from cdckit.engine.spark.failures import sealed_errors
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.job import Job
 from cdckit.engine.spark.kept_batches import KeptBatch
-from cdckit.engine.spark.leading import Measured, Place, may_write
+from cdckit.engine.spark.leading import may_write
 from cdckit.engine.spark.notices import ProcessNotices
 from cdckit.engine.spark.packets import message_packets, written_packet
 from cdckit.engine.spark.relay import relayed
@@ -158,7 +158,7 @@ _readings: WorkerCache[_Reading] = WorkerCache()
 
 
 def read_splits(
-    job: Job, splits: Sequence[Split], buckets: int, task: tuple[str, int] = ("", 0), place: Place | None = None
+    job: Job, splits: Sequence[Split], buckets: int, task: tuple[str, int] = ("", 0), leads: str = ""
 ) -> Iterator[pa.RecordBatch]:
     """The records of splits, one after another, as Arrow batches of the job's form.
 
@@ -167,7 +167,7 @@ def read_splits(
         splits: what is read.
         buckets: how many shares of the keys packets are made for; 0: this task writes, where tasks do.
         task: the plan that this is of, and its number there.
-        place: where this is in a batch whose first split one attempt may write as if it were the only one.
+        leads: names the batch whose first split this is, which one attempt may write as if it were the only one.
 
     Raises:
         WorkerError: a split cannot be read, decoded or encoded.
@@ -177,14 +177,10 @@ def read_splits(
             reading.faults.begin()
         if reading.ledger is not None:
             reading.ledger.begin(*task)
-        writes = place is not None and place.first and may_write(job, place.batch)
-        if writes:
+        if leads and may_write(job, leads):
             buckets = 0
         with nullcontext() if buckets or job.task_sink is None else job.task_sink.writing() as sink:
-            took, made = Measured(), _made(reading, splits, reading.output(buckets, sink))
-            yield from made if place is None else took.counted(made)
-        if place is not None and place.first == writes:
-            took.tell(job, writes)
+            yield from _made(reading, splits, reading.output(buckets, sink))
         if reading.faults is not None:
             # Before the task ends, as Spark may commit the batch from then on: what is set aside has to be kept by
             # then.
