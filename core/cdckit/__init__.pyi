@@ -44,7 +44,7 @@ from .api.marks import (
     TableMark as TableMark,
 )
 from .api.messages import EncodedHeaders as EncodedHeaders, Form as Form, Messages as Messages
-from .api.names_text import names_in as names_in, names_text as names_text
+from .api.names_text import names_in as names_in, names_text as names_text, some_names as some_names
 from .api.notices import UNHEARD as UNHEARD, DefinedColumn as DefinedColumn, Notice as Notice, Notices as Notices
 from .api.places import ClientFiles as ClientFiles, FolderUrl as FolderUrl, LocalPath as LocalPath, Located as Located
 from .api.plugin_config import PluginConfig as PluginConfig, did_you_mean as did_you_mean

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from pymongo.errors import PyMongoError
 
-from cdckit import Finding
+from cdckit import Finding, some_names
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.server.connection import Client
@@ -19,7 +19,7 @@ log = logging.getLogger("cdckit.mongodb")
 Name = tuple[str, str]
 
 _OPTION = "changeStreamPreAndPostImages"
-_NAMED = 10
+NAMED = 10
 """How many collections a message names."""
 
 
@@ -80,7 +80,7 @@ def _keeping(client: Client, database: str) -> set[str]:
 def _lacking(config: MongoDbConfig, without: Sequence[str]) -> str:
     parts = {"before": config.asks_for_pre_images, "after": config.asks_for_post_images}
     empty = " and ".join(part for part, asked in parts.items() if asked)
-    named = ", ".join(without[:_NAMED]) + (" …" if len(without) > _NAMED else "")
+    named = some_names(without, NAMED)
     if config.requires_images:
         return f"not enabled on {named}: the first update there ends the pipeline, since an image is required"
     return f"not enabled on {named}: {empty} of updates{' and deletes' if parts['before'] else ''} will be null there"

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from pymongo.errors import PyMongoError
 
-from cdckit import Finding
+from cdckit import Finding, some_names
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
+from cdckit_mongodb.images import NAMED
 from cdckit_mongodb.server.connection import Client
 from cdckit_mongodb.snapshot.collections import captured_time_series
 
 log = logging.getLogger("cdckit.mongodb")
 
-_NAMED = 10
-"""How many collections a message names."""
 _REMEDY = "name them in collection.exclude.list, or read them anew from time to time (cdc resnapshot)"
 
 
@@ -39,5 +38,5 @@ def warn_of_time_series(client: Client, config: MongoDbConfig, filters: Filters)
 
 
 def _told(names: Sequence[tuple[str, str]]) -> str:
-    named = ", ".join(map(".".join, names[:_NAMED])) + (" …" if len(names) > _NAMED else "")
+    named = some_names([*map(".".join, names)], NAMED)
     return f"{named}: of time series snapshots have the documents, and the change stream has no events"

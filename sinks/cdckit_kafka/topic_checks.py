@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cdckit import ConfigError, Finding
+from cdckit import ConfigError, Finding, some_names
 from cdckit.connector.durations import duration
 from cdckit.kafka import ClientErrors, KafkaClientError, TopicSettings, ask, open_admin, topic_settings
 from cdckit_kafka.config import KafkaSinkConfig
@@ -14,7 +14,6 @@ _LONGEST_SECONDS = 10.0
 _SHORT_MS = 24 * 3_600_000
 """A consumer may be down for a day: the time in which somebody sees to it."""
 _MOST_TOPICS = 1000
-_NAMED = 5
 _ALTER = "kafka-configs --bootstrap-server {servers} --alter --topic {topic} --add-config {setting}"
 
 
@@ -34,12 +33,14 @@ def topic_findings(config: KafkaSinkConfig, prefix: str, topics: Sequence[str]) 
     compacted = [name for name, one in found.items() if "compact" in one.get("cleanup.policy", "")]
     short = [name for name, one in found.items() if _keeps_ms(one) < _SHORT_MS]
     if compacted:
-        said = f"of {_some(compacted)} only the newest event of each key stays (cleanup.policy=compact)"
+        said = f"of {some_names(compacted)} only the newest event of each key stays (cleanup.policy=compact)"
         remedy = _altered(config, compacted[0], "cleanup.policy=delete")
         yield Finding("compaction", "warn", said, remedy, "CDC1405")
     if short:
         kept = duration(min(_keeps_ms(found[name]) for name in short) // 1000)
-        said = f"{_some(short)}: events are kept for {kept}, and whoever is down for longer loses them (retention.ms)"
+        said = (
+            f"{some_names(short)}: events are kept for {kept}, and whoever is down for longer loses them (retention.ms)"
+        )
         yield Finding("retention", "warn", said, _altered(config, short[0], "retention.ms=604800000"), "CDC1406")
     if own and not compacted and not short:
         yield Finding("topics", "ok", f"{len(own)} of the pipeline's are there, and keep their events")
@@ -53,7 +54,3 @@ def _keeps_ms(settings: TopicSettings) -> int:
 
 def _altered(config: KafkaSinkConfig, topic: str, setting: str) -> str:
     return _ALTER.format(servers=config.bootstrap_servers, topic=topic, setting=setting)
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")

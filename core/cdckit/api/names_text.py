@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _ESCAPES = {",": "%2C", "%": "%25"}
 _LETTERS = {written: letter for letter, written in _ESCAPES.items()}
@@ -26,3 +26,8 @@ def escaped_name(name: str) -> str:
     if _CONFUSING.search(name) is None:
         return name
     return name.replace("%", _ESCAPES["%"]).replace(",", _ESCAPES[","])
+
+
+def some_names(names: Sequence[str], most: int = 5) -> str:
+    """The first names, for a message, and a mark where there are more than `most`."""
+    return ", ".join(names[:most]) + (" …" if len(names) > most else "")

@@ -147,7 +147,7 @@ class CollectionEvents:
             block: the transaction block, or None.
         """
         now_ms = time.time_ns() // 1_000_000
-        key = Struct(self._key_schema, (self._identifier(event["documentKey"]["_id"]), *self._mark))
+        key = self._key(event["documentKey"]["_id"])
         if operation == "u" and event["operationType"] == "replace":
             new = self._new_key(event)
             if new is not None and new != key:
@@ -180,7 +180,10 @@ class CollectionEvents:
         document = event.get("fullDocument")
         if document is None or "_id" not in document:  # left out by a stage of cursor.pipeline
             return None
-        return Struct(self._key_schema, (self._identifier(document["_id"]), *self._mark))
+        return self._key(document["_id"])
+
+    def _key(self, identifier: Any) -> Struct:
+        return Struct(self._key_schema, (self._identifier(identifier), *self._mark))
 
     def _value(
         self, event: Document, operation: str, now_ms: int, session: Session | None, block: Struct | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -109,11 +109,13 @@ def captured(client: Client, config: MongoDbConfig, filters: Filters) -> Iterato
 
 def captured_time_series(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str]]:
     """Those of them that are time series, as far as the scope lets it be told."""
-    found = _described(client, config, filters)
+    found = _described(client, config, filters, [_TIME_SERIES])
     return ((database, name) for database, name, kind in found if kind == _TIME_SERIES)
 
 
-def _described(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str, str]]:
+def _described(
+    client: Client, config: MongoDbConfig, filters: Filters, kinds: Sequence[str] = (_COLLECTION, _TIME_SERIES)
+) -> Iterator[tuple[str, str, str]]:
     """Each one's database, name and type; a narrower scope needs no right to list the rest."""
     database, _, collection = config.capture_target.partition(".")
     if config.capture_scope == "collection":
@@ -121,7 +123,7 @@ def _described(client: Client, config: MongoDbConfig, filters: Filters) -> Itera
         return
     databases = [config.capture_target] if config.capture_scope == "database" else client.list_database_names()
     for one in filter(filters.database, databases):
-        for described in client[one].list_collections(filter={"type": {"$in": [_COLLECTION, _TIME_SERIES]}}):
+        for described in client[one].list_collections(filter={"type": {"$in": list(kinds)}}):
             if filters.captures(one, described["name"]):
                 yield one, described["name"], described["type"]
 

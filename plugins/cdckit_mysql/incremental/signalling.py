@@ -175,8 +175,7 @@ class Signalling:
             maker = self._rows.of(event.table)
             if maker is None:
                 return []
-            parts = [event] if maker.current is None else maker.current.parts(event)
-            return [(part.change, row) for part in parts for row in maker.rows[part.change](part)]
+            return [(part.change, row) for part in maker.parts(event) for row in maker.rows[part.change](part)]
         except DecodeError as error:
             log.warning("%s: a row of the signal table cannot be read: %s", self._progress.file, error)
             return []

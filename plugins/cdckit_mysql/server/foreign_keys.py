@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from cdckit import some_names
 from cdckit_mysql.table import TableId
 
 _CONSTRAINT = "CONSTRAINT `"
 _ACTS = re.compile(r"\bON (?:DELETE|UPDATE) (?:CASCADE|SET NULL|SET DEFAULT)\b").search
-_NAMED = 5
 
 
 def changed_by_foreign_keys(
@@ -34,7 +34,7 @@ def _cascades(statement: str) -> bool:
 
 def untold(tables: list[TableId]) -> str:
     """What is wrong with these tables, in words."""
-    named = ", ".join(map(str, tables[:_NAMED])) + (" …" if len(tables) > _NAMED else "")
+    named = some_names([*map(str, tables)])
     return (
         f"{named}: foreign keys with CASCADE or SET NULL change rows there, and the server's log does not tell of "
         "that: such changes are missed"

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pymysql
 
-from cdckit import CdcError, Finding, unmatched_findings
+from cdckit import CdcError, Finding, some_names, unmatched_findings
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.readiness import signal_table
@@ -198,8 +198,7 @@ def _tables(connection: Connection, _server: Server, config: MySqlConfig) -> Ite
     filters = Filters(config)
     captured = [str(table) for table in stored_names(connection, filters.database) if filters.captures(*table)]
     if captured:
-        some = ", ".join(sorted(captured)[:5]) + (" …" if len(captured) > 5 else "")
-        yield Finding("captured tables", "ok", f"{len(captured)}: {some}")
+        yield Finding("captured tables", "ok", f"{len(captured)}: {some_names(sorted(captured))}")
     else:
         remedy = "check database.include.list and table.include.list: each must match a whole name (database.table)"
         yield Finding("captured tables", "warn", "none of the tables that the user may see", remedy, number="CDC1210")

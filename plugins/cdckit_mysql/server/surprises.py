@@ -10,7 +10,7 @@ from typing import Any
 import pymysql
 from pymysql.cursors import DictCursor
 
-from cdckit import DecodeError, Finding
+from cdckit import DecodeError, Finding, some_names
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import Flavor, read_definitions
 from cdckit_mysql.events.versions import TableVersions
@@ -26,7 +26,6 @@ SKEW_SECONDS = 2.0
 BEHIND_SECONDS = 60
 _MOST_TABLES = 2000
 """The definitions of no more tables are looked at: that costs a millisecond each."""
-_NAMED = 5
 
 
 def replication(connection: Connection, server: Server, _config: MySqlConfig) -> Iterator[Finding]:
@@ -64,7 +63,7 @@ def logged_databases(connection: Connection, server: Server, config: MySqlConfig
     lacking = sorted(name for name in captured if name in ignores or (does and name not in does))
     if lacking:
         option = "binlog_do_db" if does else "binlog_ignore_db"
-        said = f"the log leaves out changes of {_some(lacking)}, which are captured"
+        said = f"the log leaves out changes of {some_names(lacking)}, which are captured"
         remedy = f"take {option} out of the server's configuration, and restart it"
         yield Finding(option, "fail", said, remedy, "CDC1215")
 
@@ -132,7 +131,7 @@ def _foreign_keys(statements: Mapping[TableId, str | None], filters: Filters, se
 def _keys(tables: Sequence[Table], filters: Filters) -> Iterator[Finding]:
     without = sorted(str(table.id) for table in tables if not filters.key_columns(table))
     if without:
-        said = f"{len(without)} captured tables have none: {_some(without)}"
+        said = f"{len(without)} captured tables have none: {some_names(without)}"
         remedy = f"ALTER TABLE {without[0]} ADD PRIMARY KEY (…), or name columns by message.key.columns"
         yield Finding("primary keys", "warn", said, remedy, "CDC1219")
 
@@ -160,10 +159,6 @@ def _replica_status(connection: Connection) -> dict[str, Any] | None:
 def _global(connection: Connection, name: str) -> str | None:
     rows = query(connection, "SHOW GLOBAL VARIABLES WHERE Variable_name = %s", (name,))
     return str(rows[0][1]) if rows else None
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
 
 
 SURPRISES: Sequence[Callable[[Connection, Server, MySqlConfig], Iterator[Finding]]] = (

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cdckit import CdcError, Header
+from cdckit import CdcError
 from cdckit_mysql.binlog.framing import Span
 from cdckit_mysql.binlog.integrity import DAMAGE
 from cdckit_mysql.binlog.parser import EventParser
-from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.streaming.processor import LogProcessor
-from cdckit_mysql.streaming.row_decoders import RowMaker
+from cdckit_mysql.streaming.row_decoders import DecodedRows
 from cdckit_mysql.table import Tables
 
 MakeCounting = Callable[[LogOffset, Tables], LogProcessor]
@@ -24,14 +23,8 @@ _UNREADABLE: tuple[type[Exception], ...] = (CdcError, *DAMAGE)
 class CountingProcessor(LogProcessor):
     """Counts the events that rows would make, and makes none of them."""
 
-    def _made(
-        self,
-        maker: RowMaker | None,
-        lacking: Header | None,
-        event: RowsEvent,
-        rows: Sequence[Any],
-        first_position: int,
-    ) -> Sequence[Any]:
+    def _made(self, decoded: DecodedRows, first_position: int) -> Sequence[Any]:
+        maker, _, event, rows = decoded
         if maker is not None and rows and self._transaction is not None:
             made = maker.updates_made(rows) if event.change == "update" else len(rows)
             self._transaction.count(maker.name, made)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from cdckit import Batch, BegunPlaces, DecodeError, Header, MarkKind, Record, SourceCounts, Struct, TableMark, Undecoded
+from cdckit import Batch, BegunPlaces, DecodeError, MarkKind, Record, SourceCounts, Struct, TableMark, Undecoded
 from cdckit.connector.transactions import Transaction
 from cdckit_mysql.binlog.events import (
     AnnotateRows,
@@ -36,7 +36,7 @@ from cdckit_mysql.streaming.gtid_filter import filter_sources
 from cdckit_mysql.streaming.passed_over import RowsFacts, undecoded
 from cdckit_mysql.streaming.processor_parts import ProcessorParts
 from cdckit_mysql.streaming.progress import LogProgress
-from cdckit_mysql.streaming.row_decoders import RowDecoders, RowMaker
+from cdckit_mysql.streaming.row_decoders import DecodedRows, RowDecoders, RowMaker
 from cdckit_mysql.streaming.row_ends import RowEnds
 from cdckit_mysql.streaming.statement_records import StatementRecords
 from cdckit_mysql.table import Table, TableId
@@ -290,36 +290,27 @@ class LogProcessor:
         if self._conversions is not None:
             self._conversions.place = f"{self.progress.file}:{event.start}"
         try:
-            maker, lacking = self._decoders.of_event(event)
-            if maker is not None and maker.current is not None:
-                return self._current_rows(maker.current.parts(event), event.change, first_position)
-            rows = maker.rows[event.change](event) if maker is not None else ()
+            parts = self._decoders.decoded(event)
         except DAMAGE as error:
             place = f"{self.progress.file}:{event.start}"
             self.failures.met(error, event.table, place, partial(self._undecoded, event, first_position))
             return ()
-        return self._made(maker, lacking, event, rows, first_position)
+        if len(parts) == 1 and parts[0].event is event:
+            return self._made(parts[0], first_position)
+        return self._made_of_parts(parts, event.change, first_position)
 
-    def _current_rows(self, parts: Sequence[RowsEvent], change: Change, first_position: int) -> Sequence[Any]:
+    def _made_of_parts(self, parts: Sequence[DecodedRows], change: Change, first_position: int) -> Sequence[Any]:
         """Makes the records of the parts of a change; gives its rows, pairs where it is one of updates."""
         shown: list[Any] = []
         for part in parts:
-            maker, lacking = self._decoders.of_event(part)
-            rows = maker.rows[part.change](part) if maker is not None else ()
-            made = self._made(maker, lacking, part, rows, first_position)
-            shown += made if part.change == change else zip(made, made, strict=True)
-            first_position += len(rows)
+            made = self._made(part, first_position)
+            shown += made if part.event.change == change else zip(made, made, strict=True)
+            first_position += len(part.rows)
         return shown
 
-    def _made(
-        self,
-        maker: RowMaker | None,
-        lacking: Header | None,
-        event: RowsEvent,
-        rows: Sequence[Any],
-        first_position: int,
-    ) -> Sequence[Any]:
-        """Makes the records of an event's rows; gives those that are told of."""
+    def _made(self, decoded: DecodedRows, first_position: int) -> Sequence[Any]:
+        """Makes the records of rows; gives those that are told of."""
+        maker, lacking, event, rows = decoded
         if maker is None or not rows:
             if self._tally is not None:
                 self._tally["filtered"] += 1

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from cdckit import UNAVAILABLE_HEADER, DecodeError, Header, Record, names_text
 from cdckit.connector.table_events import MakeRecords
@@ -115,6 +115,10 @@ class RowMaker:
             return self._reselection.marked(records, lacking)
         return [record.replace(headers=(*record.headers, lacking)) for record in records]
 
+    def parts(self, event: RowsEvent) -> Sequence[RowsEvent]:
+        """What an event changes in the rows of now, see `CurrentRows`: the event itself, of any other table."""
+        return (event,) if self.current is None else self.current.parts(event)
+
     def gaps(self, event: RowsEvent) -> Gaps:
         """What the event's images leave out."""
         images = (event.columns, event.columns_after)
@@ -129,6 +133,22 @@ class RowMaker:
         names = names_text(self._fields[place] for place in self._decoder.absent(event))
         required = any(self._required[place] for place in self._decoder.incomplete(event))
         return Gaps(Header(UNAVAILABLE_HEADER, names) if names else None, required)
+
+
+class DecodedRows(NamedTuple):
+    """The rows of an event, or of a part of it.
+
+    Attributes:
+        maker: makes records of them; None of a table that is not captured.
+        lacking: the header that names the columns which they lack, or None.
+        event: whose rows they are.
+        rows: they, or pairs of them for an update.
+    """
+
+    maker: RowMaker | None
+    lacking: Header | None
+    event: RowsEvent
+    rows: Sequence[Any]
 
 
 def _nothing(_event: RowsEvent) -> Sequence[Any]:
@@ -162,7 +182,20 @@ class RowDecoders:
         self._at = definitions.changes
         self._gaps_told = not versions.complete_images
 
-    def of_event(self, event: RowsEvent) -> tuple[RowMaker | None, Header | None]:
+    def decoded(self, event: RowsEvent) -> Sequence[DecodedRows]:
+        """An event's rows, of a system-versioned table those of now, in parts by what they are; raises as `of`."""
+        maker, lacking = self._of_event(event)
+        if maker is None:
+            return [DecodedRows(None, None, event, ())]
+        if maker.current is None:
+            return [DecodedRows(maker, lacking, event, maker.rows[event.change](event))]
+        return [self._part(part) for part in maker.parts(event)]
+
+    def _part(self, part: RowsEvent) -> DecodedRows:
+        maker, lacking = self._of_event(part)
+        return DecodedRows(maker, lacking, part, () if maker is None else maker.rows[part.change](part))
+
+    def _of_event(self, event: RowsEvent) -> tuple[RowMaker | None, Header | None]:
         """The maker for an event's rows, and the header that names the columns which they lack; raises as `of`."""
         maker = self.of(event.table)
         if maker is None:

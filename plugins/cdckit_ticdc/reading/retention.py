@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from cdckit import Finding, Retention, SourceError
+from cdckit import Finding, Retention, SourceError, some_names
 from cdckit.connector.durations import duration
 from cdckit.kafka import TopicSettings
 from cdckit_ticdc.offsets import Partition
@@ -13,7 +13,6 @@ from cdckit_ticdc.reading.kafka import KafkaLog
 from cdckit_ticdc.reading.log import Range
 
 _SHORT_MS = 24 * 3_600_000
-_NAMED = 5
 _WEEK_MS = 604_800_000
 
 
@@ -29,12 +28,12 @@ def topic_findings(log: KafkaLog, servers: str) -> Iterator[Finding]:
     yield Finding("topics", "ok", f"{len(names)} at {servers}, {len(held)} partitions")
     compacted = [name for name in names if "compact" in settings.get(name, {}).get("cleanup.policy", "")]
     if compacted:
-        said = f"of {_some(compacted)} only the newest message of each key stays: changes between are lost unread"
+        said = f"of {some_names(compacted)} only the newest message of each key stays: changes between are lost unread"
         yield Finding("compaction", "warn", said, _altered(servers, compacted[0], "cleanup.policy=delete"), "CDC1405")
     short = [name for name in names if _kept_ms(settings.get(name, {})) < _SHORT_MS]
     if short:
         kept = duration(min(_kept_ms(settings[name]) for name in short) // 1000)
-        said = f"{_some(short)}: messages are kept for {kept}; a pipeline that is down for longer loses them"
+        said = f"{some_names(short)}: messages are kept for {kept}; a pipeline that is down for longer loses them"
         yield Finding("retention", "warn", said, _altered(servers, short[0], f"retention.ms={_WEEK_MS}"), "CDC1406")
 
 
@@ -76,7 +75,3 @@ def _kept_ms(settings: TopicSettings) -> int:
 
 def _altered(servers: str, topic: str, setting: str) -> str:
     return f"kafka-configs --bootstrap-server {servers} --alter --topic {topic} --add-config {setting}"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")

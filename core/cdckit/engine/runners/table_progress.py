@@ -165,7 +165,7 @@ class TableProgress:
         begun = batch.begun
         if begun is not None and self._isolation is not None and not self._unnamed:
             self._isolation.end_search()  # of what halves held before the sink knows by transactions, as of any batch
-        if begun is None or self._searches:
+        if begun is None or self.searches:
             return self._awaits
         self._sink.held(begun.held)
         self._sink.names_refused = True
@@ -176,7 +176,7 @@ class TableProgress:
 
     def _is_part(self, batch: Batch) -> bool:
         """Whether what follows belongs to it, up to the next offset: read again, its rows may have other positions."""
-        self._parted = batch.offset is None and (self._parted or bool(batch.records)) and not self._searches
+        self._parted = batch.offset is None and (self._parted or bool(batch.records)) and not self.searches
         return self._parted
 
     def _made(self, batch: Batch) -> tuple[Sequence[Record], Sequence[RoutedMark]]:
@@ -218,11 +218,6 @@ class TableProgress:
 
     @property
     def searches(self) -> bool:
-        """Whether parts of batches are committed, of which the source is to say where they end."""
-        return self._searches
-
-    @property
-    def _searches(self) -> bool:
         """Whether halves are committed, whatever was begun: else a row that a table refuses stopped it for good."""
         return self._isolation is not None and self._isolation.searches
 
