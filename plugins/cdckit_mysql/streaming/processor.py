@@ -295,7 +295,7 @@ class LogProcessor:
             place = f"{self.progress.file}:{event.start}"
             self.failures.met(error, event.table, place, partial(self._undecoded, event, first_position))
             return ()
-        if len(parts) == 1 and parts[0].event is event:
+        if len(parts) == 1 and parts[0][2] is event:
             return self._made(parts[0], first_position)
         return self._made_of_parts(parts, event.change, first_position)
 
@@ -304,8 +304,9 @@ class LogProcessor:
         shown: list[Any] = []
         for part in parts:
             made = self._made(part, first_position)
-            shown += made if part.event.change == change else zip(made, made, strict=True)
-            first_position += len(part.rows)
+            _, _, event, rows = part
+            shown += made if event.change == change else zip(made, made, strict=True)
+            first_position += len(rows)
         return shown
 
     def _made(self, decoded: DecodedRows, first_position: int) -> Sequence[Any]:

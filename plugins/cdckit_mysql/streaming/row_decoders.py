@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from cdckit import UNAVAILABLE_HEADER, DecodeError, Header, Record, names_text
 from cdckit.connector.table_events import MakeRecords
@@ -135,20 +135,9 @@ class RowMaker:
         return Gaps(Header(UNAVAILABLE_HEADER, names) if names else None, required)
 
 
-class DecodedRows(NamedTuple):
-    """The rows of an event, or of a part of it.
-
-    Attributes:
-        maker: makes records of them; None of a table that is not captured.
-        lacking: the header that names the columns which they lack, or None.
-        event: whose rows they are.
-        rows: they, or pairs of them for an update.
-    """
-
-    maker: RowMaker | None
-    lacking: Header | None
-    event: RowsEvent
-    rows: Sequence[Any]
+DecodedRows: TypeAlias = tuple[RowMaker | None, Header | None, RowsEvent, Sequence[Any]]
+"""The rows of an event, or of a part of it (pairs of them for an update), behind what makes records of them (None of a
+table that is not captured), the header that names the columns which they lack, and that event. Made for each event."""
 
 
 def _nothing(_event: RowsEvent) -> Sequence[Any]:
@@ -186,14 +175,14 @@ class RowDecoders:
         """An event's rows, of a system-versioned table those of now, in parts by what they are; raises as `of`."""
         maker, lacking = self._of_event(event)
         if maker is None:
-            return [DecodedRows(None, None, event, ())]
+            return ((None, None, event, ()),)
         if maker.current is None:
-            return [DecodedRows(maker, lacking, event, maker.rows[event.change](event))]
+            return ((maker, lacking, event, maker.rows[event.change](event)),)
         return [self._part(part) for part in maker.parts(event)]
 
     def _part(self, part: RowsEvent) -> DecodedRows:
         maker, lacking = self._of_event(part)
-        return DecodedRows(maker, lacking, part, () if maker is None else maker.rows[part.change](part))
+        return maker, lacking, part, () if maker is None else maker.rows[part.change](part)
 
     def _of_event(self, event: RowsEvent) -> tuple[RowMaker | None, Header | None]:
         """The maker for an event's rows, and the header that names the columns which they lack; raises as `of`."""
