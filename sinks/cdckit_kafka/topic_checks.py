@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cdckit import ConfigError, Finding, some_names
 from cdckit.connector.durations import duration
-from cdckit.kafka import ClientErrors, KafkaClientError, TopicSettings, ask, open_admin, topic_settings
+from cdckit.kafka import ClientErrors, KafkaClientError, alter_command, ask, kept_ms, open_admin, topic_settings
 from cdckit_kafka.config import KafkaSinkConfig
 from cdckit_kafka.settings import CLIENT_OPTIONS, admin_settings, producer_settings
 
@@ -14,7 +14,6 @@ _LONGEST_SECONDS = 10.0
 _SHORT_MS = 24 * 3_600_000
 """A consumer may be down for a day: the time in which somebody sees to it."""
 _MOST_TOPICS = 1000
-_ALTER = "kafka-configs --bootstrap-server {servers} --alter --topic {topic} --add-config {setting}"
 
 
 def topic_findings(config: KafkaSinkConfig, prefix: str, topics: Sequence[str]) -> Iterator[Finding]:
@@ -31,26 +30,17 @@ def topic_findings(config: KafkaSinkConfig, prefix: str, topics: Sequence[str]) 
     own = sorted(name for name in there if name in topics or name == prefix or name.startswith(f"{prefix}."))
     found = topic_settings(admin, own[:_MOST_TOPICS], seconds)
     compacted = [name for name, one in found.items() if "compact" in one.get("cleanup.policy", "")]
-    short = [name for name, one in found.items() if _keeps_ms(one) < _SHORT_MS]
+    short = [name for name, one in found.items() if kept_ms(one) < _SHORT_MS]
     if compacted:
         said = f"of {some_names(compacted)} only the newest event of each key stays (cleanup.policy=compact)"
-        remedy = _altered(config, compacted[0], "cleanup.policy=delete")
+        remedy = alter_command(config.bootstrap_servers, compacted[0], "cleanup.policy=delete")
         yield Finding("compaction", "warn", said, remedy, "CDC1405")
     if short:
-        kept = duration(min(_keeps_ms(found[name]) for name in short) // 1000)
+        kept = duration(min(kept_ms(found[name]) for name in short) // 1000)
         said = (
             f"{some_names(short)}: events are kept for {kept}, and whoever is down for longer loses them (retention.ms)"
         )
-        yield Finding("retention", "warn", said, _altered(config, short[0], "retention.ms=604800000"), "CDC1406")
+        remedy = alter_command(config.bootstrap_servers, short[0], "retention.ms=604800000")
+        yield Finding("retention", "warn", said, remedy, "CDC1406")
     if own and not compacted and not short:
         yield Finding("topics", "ok", f"{len(own)} of the pipeline's are there, and keep their events")
-
-
-def _keeps_ms(settings: TopicSettings) -> int:
-    """How long messages stay at the least; very long where they stay for ever, or only compaction takes them."""
-    ms = int(settings.get("retention.ms", -1))
-    return 1 << 62 if ms < 0 or "delete" not in settings.get("cleanup.policy", "delete") else ms
-
-
-def _altered(config: KafkaSinkConfig, topic: str, setting: str) -> str:
-    return _ALTER.format(servers=config.bootstrap_servers, topic=topic, setting=setting)

@@ -11,10 +11,11 @@ from cdckit.kafka.java_options import CONSUMER, PRODUCER, ClientSettings, from_j
 from cdckit.kafka.java_security import Named
 from cdckit.kafka.option_types import ClientProperties, Text
 from cdckit.kafka.shared_settings import of_every_client
-from cdckit.kafka.topic_settings import TopicSettings, topic_settings
+from cdckit.kafka.topic_settings import FOREVER_MS, TopicSettings, alter_command, kept_ms, topic_settings
 
 __all__ = [
     "CONSUMER",
+    "FOREVER_MS",
     "PRODUCER",
     "ClientErrors",
     "ClientOptions",
@@ -24,10 +25,12 @@ __all__ = [
     "Named",
     "Text",
     "TopicSettings",
+    "alter_command",
     "ask",
     "client_log",
     "from_java",
     "from_java_or_librdkafka",
+    "kept_ms",
     "of_every_client",
     "open_admin",
     "open_consumer",

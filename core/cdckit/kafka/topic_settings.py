@@ -1,4 +1,4 @@
-"""How topics are configured, as the brokers tell."""
+"""How topics are configured, as the brokers tell, and how long they keep their messages by that."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 TopicSettings = Mapping[str, str]
 """A topic's settings by their names, such as `cleanup.policy`."""
+
+FOREVER_MS = 1 << 62
+"""What stands for no end of `retention.ms`."""
 
 
 def topic_settings(admin: AdminClient, topics: Iterable[str], seconds: float) -> dict[str, TopicSettings]:
@@ -34,3 +37,20 @@ def topic_settings(admin: AdminClient, topics: Iterable[str], seconds: float) ->
         except (KafkaException, TimeoutError):
             continue
     return found
+
+
+def kept_ms(settings: TopicSettings) -> int:
+    """For how many milliseconds messages stay at the least; `FOREVER_MS` where no age takes them."""
+    ms = int(settings.get("retention.ms", -1))
+    return FOREVER_MS if ms < 0 or "delete" not in settings.get("cleanup.policy", "delete") else ms
+
+
+def alter_command(servers: str, topic: str, setting: str) -> str:
+    """The command by which a user gives a topic another setting.
+
+    Args:
+        servers: the brokers, as `bootstrap.servers` names them.
+        topic: its name.
+        setting: the name and the value: `retention.ms=604800000`.
+    """
+    return f"kafka-configs --bootstrap-server {servers} --alter --topic {topic} --add-config {setting}"

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cdckit import ConfigError, Finding
-from cdckit.kafka import ClientErrors, ClientOptions, KafkaClientError, TopicSettings, open_admin, topic_settings
+from cdckit.kafka import (
+    ClientErrors,
+    ClientOptions,
+    KafkaClientError,
+    TopicSettings,
+    alter_command,
+    open_admin,
+    topic_settings,
+)
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.options.history import PRODUCER_OPTIONS
 from cdckit_mysql.schema_history.topic import FOREVER, QUERY, SERVERS
@@ -30,8 +38,7 @@ def history_topic(config: MySqlConfig) -> Iterator[Finding]:
     if loses:
         said = f"{topic} loses records ({', '.join(loses)}), and a schema history needs each of them"
         forever = ",".join(f"{name}={value}" for name, value in FOREVER.items())
-        remedy = f"kafka-configs --bootstrap-server {servers} --alter --topic {topic} --add-config {forever}"
-        yield Finding(_OPTION, "fail", said, remedy, "CDC1407")
+        yield Finding(_OPTION, "fail", said, alter_command(servers, topic, forever), "CDC1407")
     elif found is not None:
         yield Finding(_OPTION, "ok", f"{topic} keeps every record")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from cdckit import Finding, Retention, SourceError, some_names
 from cdckit.connector.durations import duration
-from cdckit.kafka import TopicSettings
+from cdckit.kafka import FOREVER_MS, TopicSettings, alter_command, kept_ms
 from cdckit_ticdc.offsets import Partition
 from cdckit_ticdc.reading.kafka import KafkaLog
 from cdckit_ticdc.reading.log import Range
@@ -29,12 +29,14 @@ def topic_findings(log: KafkaLog, servers: str) -> Iterator[Finding]:
     compacted = [name for name in names if "compact" in settings.get(name, {}).get("cleanup.policy", "")]
     if compacted:
         said = f"of {some_names(compacted)} only the newest message of each key stays: changes between are lost unread"
-        yield Finding("compaction", "warn", said, _altered(servers, compacted[0], "cleanup.policy=delete"), "CDC1405")
-    short = [name for name in names if _kept_ms(settings.get(name, {})) < _SHORT_MS]
+        remedy = alter_command(servers, compacted[0], "cleanup.policy=delete")
+        yield Finding("compaction", "warn", said, remedy, "CDC1405")
+    short = [name for name in names if kept_ms(settings.get(name, {})) < _SHORT_MS]
     if short:
-        kept = duration(min(_kept_ms(settings[name]) for name in short) // 1000)
+        kept = duration(min(kept_ms(settings[name]) for name in short) // 1000)
         said = f"{some_names(short)}: messages are kept for {kept}; a pipeline that is down for longer loses them"
-        yield Finding("retention", "warn", said, _altered(servers, short[0], f"retention.ms={_WEEK_MS}"), "CDC1406")
+        remedy = alter_command(servers, short[0], f"retention.ms={_WEEK_MS}")
+        yield Finding("retention", "warn", said, remedy, "CDC1406")
 
 
 def retention_of(log: KafkaLog, servers: str, places: Mapping[Partition, int]) -> Retention | None:
@@ -58,20 +60,10 @@ def _of_partition(
         gone = "the brokers do not have it any more"
         return Retention(f"{partition}, offset {at},", 0.0, gone, "a new state folder begins anew")
     written = log.time_of(partition, at)
-    kept, now = _kept_ms(settings), time.time()
+    kept, now = kept_ms(settings), time.time()
     late = None if written is None else max(0.0, now - written / 1000)
-    if written is None or kept >= 1 << 62:
+    if written is None or kept >= FOREVER_MS:
         return Retention(f"{partition}, offset {at},", None, lag_seconds=late)
-    remedy = _altered(servers, partition.topic, f"retention.ms={max(_WEEK_MS, 2 * kept)}")
+    remedy = alter_command(servers, partition.topic, f"retention.ms={max(_WEEK_MS, 2 * kept)}")
     left = max(0.0, (written + kept) / 1000 - now)
     return Retention(f"{partition}, offset {at},", left, f"retention.ms = {kept}", remedy, lag_seconds=late)
-
-
-def _kept_ms(settings: TopicSettings) -> int:
-    """How long messages stay at the least; very long where they stay for ever, or only compaction takes them."""
-    ms = int(settings.get("retention.ms", -1))
-    return 1 << 62 if ms < 0 or "delete" not in settings.get("cleanup.policy", "delete") else ms
-
-
-def _altered(servers: str, topic: str, setting: str) -> str:
-    return f"kafka-configs --bootstrap-server {servers} --alter --topic {topic} --add-config {setting}"
