@@ -16,7 +16,7 @@ from cdckit_mysql.binlog import event_types
 from cdckit_mysql.binlog.compression import inflate
 from cdckit_mysql.binlog.events import LogEvent, MariaDbGtid
 from cdckit_mysql.ddl import first_word
-from cdckit_mysql.ddl.statement_text import first_word_for, skip_prefix, word_at
+from cdckit_mysql.ddl.statement_text import skip_prefix, word_at
 from cdckit_mysql.values.charset import charset_of_collation, text_decoder
 
 _FIXED = Struct("<IIBHH")
@@ -25,7 +25,6 @@ _U64 = Struct("<Q").unpack_from
 _CHARSETS = Struct("<HHH").unpack_from
 
 _INDEXES = frozenset({b"INDEX", b"UNIQUE", b"FULLTEXT", b"SPATIAL"})
-_ROW_CHANGES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO", "SELECT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +123,6 @@ class Query(LogEvent):
         if not hasattr(self, "_keyword"):
             self._keyword = first_word(self.statement).decode()
         return self._keyword
-
-    @property
-    def changes_rows(self) -> bool:
-        """Whether it is DML, which the row format never logs as a statement."""
-        keyword = self.keyword
-        return (first_word_for(self.statement).decode() if keyword == "SET" else keyword) in _ROW_CHANGES
 
     @property
     def alters_temporary(self) -> bool:

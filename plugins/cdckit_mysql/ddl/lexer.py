@@ -400,3 +400,15 @@ class Cursor:
                 self.skip_parentheses()
             else:
                 self.advance()
+
+    def skip_variables(self) -> None:
+        """Read what MariaDB sets for one statement, `SET STATEMENT … FOR`, if it comes next.
+
+        https://mariadb.com/kb/en/set-statement/
+
+        Raises:
+            DdlError: no FOR ends it.
+        """
+        if self.accept("SET", "STATEMENT"):
+            self.skip_to("FOR", ";")
+            self.expect("FOR")

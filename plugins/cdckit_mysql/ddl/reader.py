@@ -149,9 +149,7 @@ def _read_statements(cursor: Cursor, tables: Tables) -> list[SchemaChange]:
 
 def _read_statement(scope: Scope) -> Changes:
     cursor = scope.cursor
-    if cursor.accept("SET", "STATEMENT"):
-        cursor.skip_to("FOR", ";")
-        cursor.expect("FOR")
+    cursor.skip_variables()
     if cursor.accept("CREATE"):
         return _create(scope)
     if cursor.accept("ALTER"):

@@ -42,21 +42,6 @@ def first_word(sql: bytes) -> bytes:
     return word[0].upper() if word else b""
 
 
-_FOR = re.compile(rb"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|\bFOR\b""", re.IGNORECASE | re.DOTALL)
-
-
-def first_word_for(sql: bytes) -> bytes:
-    """The first word behind MariaDB's `SET STATEMENT … FOR`, in upper case; empty behind any other SET.
-
-    https://mariadb.com/kb/en/set-statement/
-    """
-    at = skip_prefix(sql, skip_prefix(sql) + len(b"SET"))
-    if word_at(sql, at) != b"STATEMENT":
-        return b""
-    found = next((one.end() for one in _FOR.finditer(sql, at) if one[0].upper() == b"FOR"), len(sql))
-    return word_at(sql, skip_prefix(sql, found))
-
-
 # -- statements that may change a definition
 
 _DDL = frozenset({b"CREATE", b"ALTER", b"DROP", b"RENAME", b"TRUNCATE"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from cdckit import UNHEARD, DecodeError, Notices
@@ -12,13 +13,14 @@ from cdckit_mysql.binlog.query import Query
 from cdckit_mysql.binlog.tables import TableMap
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import SHOWN, DdlError, DdlReader, DdlSession, SchemaChange, is_schema_change
+from cdckit_mysql.ddl.lexer import Cursor
 from cdckit_mysql.events.defined_tables import tell_definitions
 from cdckit_mysql.events.topic_collisions import TableTopics
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset, LogPosition
 from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.facts import Dialect
-from cdckit_mysql.streaming.row_statements import names, written_tables
+from cdckit_mysql.streaming.row_statements import ROW_CHANGES, names, statement_verb, written_tables
 from cdckit_mysql.table import Table, TableId, Tables
 
 log = logging.getLogger("cdckit.mysql")
@@ -146,6 +148,14 @@ class Definitions:
             found = (tables.get(*change.after) for change in changes if change.after is not None)
             tell_definitions((each for each in found if each and self._filters.captures(*each.id)), self._notices)
 
+    def changes_rows(self, event: Query) -> bool:
+        """Whether a statement is DML, which the row format never logs as one."""
+        keyword = event.keyword
+        if keyword == "SET":  # MariaDB's variables for another statement
+            with suppress(DdlError):  # then `apply` tells that it cannot be read
+                keyword = statement_verb(self._cursor(event))
+        return keyword in ROW_CHANGES
+
     def refuse_row_change(self, event: Query, place: str) -> None:
         """A change of rows that was logged as a statement.
 
@@ -163,7 +173,7 @@ class Definitions:
     def _written(self, event: Query) -> TableId | None:
         """A captured table that a statement may have changed; None where there is none."""
         try:
-            cursor = self.reader.cursor(event.sql, event.database, self._session(event))
+            cursor = self._cursor(event)
         except DdlError:
             return TableId(event.database, "?") if self._filters.database(event.database) else None
         written = written_tables(cursor)
@@ -174,6 +184,9 @@ class Definitions:
         # Of a statement over several, aliases and columns are among them: in doubt it is refused.
         tables = (TableId(*map(self.tables.spelling, table)) for table in written)
         return next((table for table in tables if self._filters.captures(*table)), None)
+
+    def _cursor(self, event: Query) -> Cursor:
+        return self.reader.cursor(event.sql, event.database, self._session(event))
 
     def _session(self, event: Query) -> DdlSession:
         found = event.session

@@ -384,7 +384,7 @@ class LogProcessor:
             self._end_by_statement(event, keyword)
         elif keyword == "XA":
             self._xa(event)
-        elif event.changes_rows:
+        elif self._definitions.changes_rows(event):
             self._definitions.refuse_row_change(event, f"{self.progress.file}:{event.start}")
             self._stood(event)
         else:

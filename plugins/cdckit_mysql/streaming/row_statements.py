@@ -1,4 +1,4 @@
-"""Changes of rows that the log has as statements, not as rows: which tables they may concern.
+"""Changes of rows that the log has as statements, not as rows: which these are, and which tables they may concern.
 
 https://dev.mysql.com/doc/refman/en/sql-data-manipulation-statements.html
 """
@@ -11,7 +11,21 @@ from cdckit_mysql.ddl import DdlError
 from cdckit_mysql.ddl.lexer import Cursor
 from cdckit_mysql.table import TableId
 
+ROW_CHANGES = frozenset({"INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "DO", "SELECT"})
+"""The first words of statements that change rows, or call what may."""
 _MODIFIERS = ("LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "QUICK", "IGNORE", "HISTORY")
+
+
+def statement_verb(cursor: Cursor) -> str:
+    """Reads up to the word by which a statement is known, and gives it; MariaDB's variables may stand before it.
+
+    Raises:
+        DdlError: no FOR ends these.
+    """
+    cursor.skip_variables()
+    while cursor.accept("("):
+        pass
+    return cursor.advance().key
 
 
 def written_tables(cursor: Cursor) -> Sequence[TableId] | None:
@@ -23,15 +37,10 @@ def written_tables(cursor: Cursor) -> Sequence[TableId] | None:
     Returns:
         None where no name says it: triggers aside, a function that is called may write to any table.
     """
-    while cursor.accept("("):
-        pass
-    if cursor.accept("SET", "STATEMENT"):  # MariaDB's variables for one statement
-        cursor.skip_to("FOR")
-        cursor.accept("FOR")
-    read = _STATEMENTS.get(cursor.advance().key)
-    while cursor.accept_any(*_MODIFIERS):
-        pass
     try:
+        read = _STATEMENTS.get(statement_verb(cursor))
+        while cursor.accept_any(*_MODIFIERS):
+            pass
         return None if read is None else read(cursor)
     except DdlError:
         return None

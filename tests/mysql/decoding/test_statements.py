@@ -23,6 +23,7 @@ from cdckit_mysql.binlog.place import HEADER, LogPlace
 from cdckit_mysql.binlog.query import LoadQuery, Query
 from cdckit_mysql.binlog.rows_event import RowsEvent
 from cdckit_mysql.binlog.tables import TableMapEvent
+from cdckit_mysql.streaming.row_statements import ROW_CHANGES
 from mysql.decoding.reading import Reading
 
 
@@ -98,7 +99,7 @@ def test_changes_of_rows_in_the_statement_format_are_told(reading: Reading) -> N
         "WITH x AS (SELECT 1 AS i) SELECT * FROM x",
         "DELETE FROM t",
     )
-    changes = [query for query in queries(events) if query.changes_rows]
+    changes = [query for query in queries(events) if query.keyword in ROW_CHANGES]
     assert changes[0].session.microseconds == 250_000
     assert [query.keyword for query in changes] == ["INSERT", "UPDATE", "REPLACE", "DELETE"]
     assert any(isinstance(event, StatementContext) for event in events)
@@ -117,7 +118,7 @@ def test_loading_in_the_statement_format_is_told(reading: Reading, tmp_path: Pat
     connection.close()
     [query] = [query for query in queries(reading.events(start)) if query.keyword != "COMMIT"]
     assert isinstance(query, LoadQuery)
-    assert query.changes_rows
+    assert query.keyword in ROW_CHANGES
     assert query.database == reading.database
     assert query.sql.startswith("LOAD DATA LOCAL INFILE")
 
@@ -134,7 +135,7 @@ def test_statements_that_change_no_rows(reading: Reading) -> None:
         "DROP TABLE t",
     )
     found = queries(events)
-    assert not any(query.changes_rows for query in found)
+    assert not any(query.keyword in ROW_CHANGES for query in found)
     keywords = [query.keyword for query in found]
     assert keywords == ["CREATE", "CREATE", "COMMIT", "ALTER", "TRUNCATE", "CREATE", "DROP"]
     [rows] = [event for event in events if isinstance(event, RowsEvent)]
