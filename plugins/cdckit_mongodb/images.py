@@ -3,49 +3,45 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
 
 from pymongo.errors import PyMongoError
 
 from cdckit import Finding, some_names
+from cdckit_mongodb.captured_collections import IMAGES, CapturedCollection, captured_collections
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.server.connection import Client
-from cdckit_mongodb.snapshot.collections import captured
 
 log = logging.getLogger("cdckit.mongodb")
 
-Name = tuple[str, str]
-
-_OPTION = "changeStreamPreAndPostImages"
 NAMED = 10
 """How many collections a message names."""
 
 
-def images_finding(client: Client, config: MongoDbConfig, collections: Sequence[Name]) -> Iterator[Finding]:
+def images_finding(client: Client, config: MongoDbConfig, found: Sequence[CapturedCollection]) -> Iterator[Finding]:
     """Whether the captured collections have images enabled, where the options ask for them.
 
     Args:
         client: where to.
         config: the source's options.
-        collections: database and name of each.
+        found: the captured collections.
     """
     if not (config.asks_for_pre_images or config.asks_for_post_images):
         return
     try:
-        without = _without_images(client, collections)
+        without = _without_images(client, found)
     except PyMongoError:
         remedy = "grant it, or look at db.getCollectionInfos()"
-        yield Finding(_OPTION, "warn", "cannot be told without the right listCollections", remedy, number="CDC1224")
+        yield Finding(IMAGES, "warn", "cannot be told without the right listCollections", remedy, number="CDC1224")
         return
     if without:
-        remedy = f"db.runCommand({{collMod: NAME, {_OPTION}: {{enabled: true}}}})"
+        remedy = f"db.runCommand({{collMod: NAME, {IMAGES}: {{enabled: true}}}})"
         yield Finding(
-            _OPTION, "fail" if config.requires_images else "warn", _lacking(config, without), remedy, number="CDC1224"
+            IMAGES, "fail" if config.requires_images else "warn", _lacking(config, without), remedy, number="CDC1224"
         )
     else:
-        yield Finding(_OPTION, "ok", "enabled on every captured collection")
+        yield Finding(IMAGES, "ok", "enabled on every captured collection")
 
 
 def warn_of_missing_images(client: Client, config: MongoDbConfig, filters: Filters) -> None:
@@ -53,28 +49,23 @@ def warn_of_missing_images(client: Client, config: MongoDbConfig, filters: Filte
     if not (config.asks_for_pre_images or config.asks_for_post_images):
         return
     try:
-        without = _without_images(client, list(captured(client, config, filters)))
+        without = _without_images(client, captured_collections(client, config, filters))
     except PyMongoError as error:
-        log.info("whether %s is enabled on the captured collections cannot be told: %s", _OPTION, error)
+        log.info("whether %s is enabled on the captured collections cannot be told: %s", IMAGES, error)
         return
     if without:
-        log.warning("%s is %s", _OPTION, _lacking(config, without))
+        log.warning("%s is %s", IMAGES, _lacking(config, without))
 
 
-def _without_images(client: Client, collections: Sequence[Name]) -> list[str]:
-    return [
-        f"{database}.{name}"
-        for database, names in groupby(sorted(collections), lambda collection: collection[0])
-        for keep in [_keeping(client, database)]
-        for _, name in names
-        if name not in keep
-    ]
+def _without_images(client: Client, collections: Iterable[CapturedCollection]) -> list[str]:
+    return sorted(one.full_name for one in collections if not _keeps_images(client, one))
 
 
-def _keeping(client: Client, database: str) -> set[str]:
-    """The collections of a database that have images enabled."""
-    with client[database].list_collections() as found:
-        return {one["name"] for one in found if one.get("options", {}).get(_OPTION, {}).get("enabled")}
+def _keeps_images(client: Client, collection: CapturedCollection) -> bool:
+    if collection.keeps_images is not None:
+        return collection.keeps_images
+    with client[collection.database].list_collections(filter={"name": collection.name}) as found:
+        return any(one.get("options", {}).get(IMAGES, {}).get("enabled") for one in found)
 
 
 def _lacking(config: MongoDbConfig, without: Sequence[str]) -> str:

@@ -33,6 +33,7 @@ from cdckit.connector.guardrail import check_guardrail
 from cdckit.connector.heartbeat import Heartbeats
 from cdckit.connector.source import ConnectorSource
 from cdckit.waiting import let_go
+from cdckit_mongodb.captured_collections import captured_names
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.consolidation import OF_ALL_SHARDS, consolidated
 from cdckit_mongodb.events.collection_events import Collections
@@ -51,7 +52,6 @@ from cdckit_mongodb.server.unmatched_lists import unmatched_entries
 from cdckit_mongodb.server.versions import check_version
 from cdckit_mongodb.snapshot.chunk_batches import ChunkBatches
 from cdckit_mongodb.snapshot.chunks import read_chunks
-from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.modes import snapshot_mode
 from cdckit_mongodb.snapshot.past import Past
 from cdckit_mongodb.snapshot.whole import WholeSnapshot, note_moment
@@ -352,7 +352,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
 
     @cached_property
     def _marker(self) -> CollectionMarker:
-        return CollectionMarker(self._collections, lambda: captured(self._asked(), self._config, self._filters))
+        return CollectionMarker(self._collections, lambda: captured_names(self._asked(), self._config, self._filters))
 
     def besides(self) -> Sequence[Record]:
         """The heartbeat, when it is time for one."""
@@ -383,7 +383,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
         wanted = asked or self._config.guardrail_collections_max or several
         if wanted and not self._captured_told:
             with driver_errors(self._config, "asking for the captured collections"):
-                found = list(captured(self._asked(), self._config, self._filters))
+                found = list(captured_names(self._asked(), self._config, self._filters))
             names = [".".join(name) for name in found]
             for name in found:
                 self._collections.taken(*name)
@@ -396,7 +396,7 @@ class MongoDbSource(ConnectorSource[MongoDbConfig, StreamOffset]):
     def readable(self) -> Sequence[str]:
         """The captured collections that there are."""
         with driver_errors(self._config, "asking for the captured collections"):
-            return [".".join(name) for name in captured(self._asked(), self._config, self._filters)]
+            return [".".join(name) for name in captured_names(self._asked(), self._config, self._filters)]
 
     def offset_before(self, time_ms: int) -> Offset:
         """By the cluster's clock, to the second."""

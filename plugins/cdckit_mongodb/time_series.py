@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from pymongo.errors import PyMongoError
 
 from cdckit import Finding, some_names
+from cdckit_mongodb.captured_collections import CapturedCollection, captured_collections
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import NAMED
 from cdckit_mongodb.server.connection import Client
-from cdckit_mongodb.snapshot.collections import captured_time_series
 
 log = logging.getLogger("cdckit.mongodb")
 
 _REMEDY = "name them in collection.exclude.list, or read them anew from time to time (cdc resnapshot)"
 
 
-def time_series_finding(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
-    """Whether time series are captured."""
-    found = list(captured_time_series(client, config, Filters(config)))
+def time_series_finding(collections: Sequence[CapturedCollection]) -> Iterator[Finding]:
+    """Whether some of the captured collections are time series."""
+    found = [one for one in collections if one.time_series]
     if found:
         yield Finding("time series", "warn", _told(found), _REMEDY, number="CDC1226")
 
@@ -29,7 +29,7 @@ def time_series_finding(client: Client, config: MongoDbConfig) -> Iterator[Findi
 def warn_of_time_series(client: Client, config: MongoDbConfig, filters: Filters) -> None:
     """Says in the log which captured collections are time series, as far as it can be told."""
     try:
-        found = list(captured_time_series(client, config, filters))
+        found = list(captured_collections(client, config, filters, only_time_series=True))
     except PyMongoError as error:
         log.info("whether time series are captured cannot be told: %s", error)
         return
@@ -37,6 +37,6 @@ def warn_of_time_series(client: Client, config: MongoDbConfig, filters: Filters)
         log.warning("%s: %s", _told(found), _REMEDY)
 
 
-def _told(names: Sequence[tuple[str, str]]) -> str:
-    named = some_names([*map(".".join, names)], NAMED)
+def _told(found: Sequence[CapturedCollection]) -> str:
+    named = some_names([one.full_name for one in found], NAMED)
     return f"{named}: of time series snapshots have the documents, and the change stream has no events"

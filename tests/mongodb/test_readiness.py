@@ -39,6 +39,24 @@ def test_what_is_missing_is_named(mongo: MongoReplicaSet, own_database: Own) -> 
     assert _found(mongo.uri, cursor_pipeline='[{"$nonsense": 1}]')["change stream"].status == "fail"
 
 
+def test_collections_are_listed_once(
+    mongo: MongoReplicaSet, own_database: Own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_database.create_collection("a", changeStreamPreAndPostImages={"enabled": True})
+    listed: list[str] = []
+    ask = Database.list_collections
+
+    def asked(database: Own, *args: Any, **options: Any) -> Any:
+        listed.append(database.name)
+        return ask(database, *args, **options)
+
+    monkeypatch.setattr(Database, "list_collections", asked)
+    mode = "change_streams_update_full_with_pre_image"
+    found = _found(mongo.uri, database_include_list=own_database.name, capture_mode=mode)
+    assert found["changeStreamPreAndPostImages"].status == "ok"
+    assert listed == [own_database.name]
+
+
 def test_servers_that_cannot_be_reached(mongo: MongoReplicaSet) -> None:
     found = _found("mongodb://u:secret@127.0.0.1:1/?replicaSet=x", mongodb_server_selection_timeout_ms=300)
     assert found["connection"].status == "fail"

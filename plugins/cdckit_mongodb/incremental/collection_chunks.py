@@ -13,6 +13,7 @@ from pymongo.read_concern import ReadConcern
 
 from cdckit.connector.incremental import Chunk, Chunks, UnreadableError, Wanted
 from cdckit.connector.signals.signal import one_line
+from cdckit_mongodb.captured_collections import captured_names
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.extended_json import IDENTIFIER
 from cdckit_mongodb.filters import Filters
@@ -20,7 +21,7 @@ from cdckit_mongodb.incremental.conditions import in_time, refuse_code
 from cdckit_mongodb.incremental.session import SnapshotSession
 from cdckit_mongodb.queries import why_refused
 from cdckit_mongodb.server.connection import CODEC, driver_errors
-from cdckit_mongodb.snapshot.collections import Document, captured, identifier, identifier_text
+from cdckit_mongodb.snapshot.collections import Document, identifier, identifier_text
 
 log = logging.getLogger("cdckit.mongodb")
 
@@ -47,7 +48,7 @@ class CollectionChunks(Chunks[Document]):
     def captured(self) -> Sequence[str]:
         """The collections that there are now, by name."""
         with driver_errors(self._config, "listing the collections to read"):
-            names = captured(self._session.client, self._config, self._filters)
+            names = captured_names(self._session.client, self._config, self._filters)
             return sorted(f"{database}.{name}" for database, name in names)
 
     def wanted(self, name: str, condition: object, surrogate_key: str | None, *, blocking: bool) -> Wanted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cdckit import ConfigError, Finding, RetriableSourceError, SourceError, unmatched_findings
+from cdckit_mongodb.captured_collections import captured_collections
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.images import images_finding
@@ -23,7 +24,6 @@ from cdckit_mongodb.server.oplog_readiness import oplog_window
 from cdckit_mongodb.server.rights import grant, needed_by_scope, rights_findings
 from cdckit_mongodb.server.unmatched_lists import unmatched_entries
 from cdckit_mongodb.server.versions import version_findings
-from cdckit_mongodb.snapshot.collections import captured
 from cdckit_mongodb.snapshot.whole import note_moment
 from cdckit_mongodb.streaming.cursor import ChangeStream
 from cdckit_mongodb.time_series import time_series_finding
@@ -82,7 +82,7 @@ def _remedy(error: SourceError, config: MongoDbConfig) -> str:
 def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
     try:
         with driver_errors(config, "asking for the collections"):
-            found = list(captured(client, config, Filters(config)))
+            found = list(captured_collections(client, config, Filters(config)))
     except SourceError as error:
         yield Finding.of("collections", error, _remedy(error, config))
         return
@@ -95,5 +95,4 @@ def _captured(client: Client, config: MongoDbConfig) -> Iterator[Finding]:
     with driver_errors(config, "asking for the collections"):
         yield from unmatched_findings(unmatched_entries(client, config))
     yield from images_finding(client, config, found)
-    with driver_errors(config, "asking for the collections"):
-        yield from time_series_finding(client, config)
+    yield from time_series_finding(found)

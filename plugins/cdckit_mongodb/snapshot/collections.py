@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ from pymongo.read_concern import ReadConcern
 
 from cdckit import SourceError, StoppedError
 from cdckit.waiting import ended_by_stop
+from cdckit_mongodb.captured_collections import captured_collections
 from cdckit_mongodb.config import MongoDbConfig
 from cdckit_mongodb.filters import Filters
 from cdckit_mongodb.offsets import SnapshotPlace
@@ -23,7 +24,6 @@ from cdckit_mongodb.server.connection import CODEC, UNREADABLE, Client, misread
 
 Document = dict[str, Any]
 
-_COLLECTION, _TIME_SERIES = "collection", "timeseries"
 _LARGEST_BATCH = 1024
 """Documents a batch at the most: the texts of more take memory that the system has to give anew for each batch."""
 IN_ORDER_FROM = 100_000
@@ -86,9 +86,11 @@ def choose_collections(
         only: the full names of those that were asked for; None: as the options say.
     """
     chosen = [
-        ChosenCollection(database, name, client[database][name].estimated_document_count(), kind != _TIME_SERIES)
-        for database, name, kind in _described(client, config, filters)
-        if (filters.snapshot(database, name) if only is None else f"{database}.{name}" in only)
+        ChosenCollection(
+            one.database, one.name, client[one.database][one.name].estimated_document_count(), not one.time_series
+        )
+        for one in captured_collections(client, config, filters)
+        if (filters.snapshot(one.database, one.name) if only is None else one.full_name in only)
     ]
     for one in chosen:
         _check_filter(client, config, one.full_name)
@@ -100,32 +102,6 @@ def _check_filter(client: Client, config: MongoDbConfig, collection: str) -> Non
     refused = why_refused(client, config, collection, query) if query else None
     if refused is not None:
         raise SourceError(f"{refused}; correct snapshot.collection.filter.overrides.{collection}") from refused
-
-
-def captured(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str]]:
-    """The captured collections that there are now."""
-    return ((database, name) for database, name, _ in _described(client, config, filters))
-
-
-def captured_time_series(client: Client, config: MongoDbConfig, filters: Filters) -> Iterator[tuple[str, str]]:
-    """Those of them that are time series, as far as the scope lets it be told."""
-    found = _described(client, config, filters, [_TIME_SERIES])
-    return ((database, name) for database, name, kind in found if kind == _TIME_SERIES)
-
-
-def _described(
-    client: Client, config: MongoDbConfig, filters: Filters, kinds: Sequence[str] = (_COLLECTION, _TIME_SERIES)
-) -> Iterator[tuple[str, str, str]]:
-    """Each one's database, name and type; a narrower scope needs no right to list the rest."""
-    database, _, collection = config.capture_target.partition(".")
-    if config.capture_scope == "collection":
-        yield database, collection, _COLLECTION
-        return
-    databases = [config.capture_target] if config.capture_scope == "database" else client.list_database_names()
-    for one in filter(filters.database, databases):
-        for described in client[one].list_collections(filter={"type": {"$in": list(kinds)}}):
-            if filters.captures(one, described["name"]):
-                yield one, described["name"], described["type"]
 
 
 def documents(
