@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import glob
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cdckit import SourceError
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
+from cdckit_ticdc.reading.files_in_order import FilesInOrder
 from cdckit_ticdc.reading.lines import read_line
-from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
+from cdckit_ticdc.reading.log import Chunk, Range
 
 _BLOCK = 1 << 20
 
 
-class FileLog(MessageLog):
+class FileLog(FilesInOrder):
     """Reads files of JSON lines.
 
     Args:
@@ -30,21 +30,32 @@ class FileLog(MessageLog):
         """The whole lines of every file that the patterns name now."""
         return {Partition(path, 0): Range(0, _end_of_lines(path)) for path in self._paths()}
 
-    def read(
-        self, start: Mapping[Partition, int], end: Mapping[Partition, int] | None, idle_seconds: float
-    ) -> Iterator[list[Chunk]]:
-        """The files' lines, file by file in the order of their paths."""
-        at = dict(start)
-        while True:
-            ends = {partition: held.high for partition, held in self.ranges().items()} if end is None else end
-            for partition in sorted(ends):
-                for chunk in _chunks(partition, at.get(partition, 0), ends[partition]):
-                    at[partition] = chunk.next
-                    yield [chunk]
-            if end is not None:
-                return
-            yield []
-            time.sleep(idle_seconds)
+    def order(self, partition: Partition) -> Partition:
+        """By their paths."""
+        return partition
+
+    def chunks(self, partition: Partition, start: int, end: int) -> Iterator[Chunk]:
+        """The lines between two places, about a megabyte at a time."""
+        try:
+            with Path(partition.topic).open("rb") as file:
+                file.seek(start)
+                while start < end:
+                    lines = file.readlines(min(_BLOCK, end - start))
+                    messages, at = [], start
+                    for line in lines:
+                        if at >= end:
+                            break
+                        if line.strip():
+                            messages.append(read_line(line.strip(), partition.topic, at))
+                        at += len(line)
+                    if at == start:
+                        raise SourceError(
+                            f"source.files: {partition.topic} became shorter while it was read", number="CDC3402"
+                        )
+                    yield Chunk(partition, messages, at, at - start)
+                    start = at
+        except OSError as error:
+            raise SourceError(f"source.files: {partition.topic}: {error.strerror}", number="CDC3402") from error
 
     def tail(self, partition: Partition, messages: int) -> list[Message]:
         """The last few lines of a file."""
@@ -80,27 +91,3 @@ def _end_of_lines(path: str) -> int:
     except OSError as error:
         raise SourceError(f"source.files: {path}: {error.strerror}", number="CDC3402") from error
     return 0
-
-
-def _chunks(partition: Partition, start: int, end: int) -> Iterator[Chunk]:
-    """The lines between two places, about a megabyte at a time."""
-    try:
-        with Path(partition.topic).open("rb") as file:
-            file.seek(start)
-            while start < end:
-                lines = file.readlines(min(_BLOCK, end - start))
-                messages, at = [], start
-                for line in lines:
-                    if at >= end:
-                        break
-                    if line.strip():
-                        messages.append(read_line(line.strip(), partition.topic, at))
-                    at += len(line)
-                if at == start:
-                    raise SourceError(
-                        f"source.files: {partition.topic} became shorter while it was read", number="CDC3402"
-                    )
-                yield Chunk(partition, messages, at, at - start)
-                start = at
-    except OSError as error:
-        raise SourceError(f"source.files: {partition.topic}: {error.strerror}", number="CDC3402") from error

@@ -7,7 +7,6 @@ beside them in `SCHEMA/TABLE/meta/schema_VERSION_HASH.json`.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,8 +17,9 @@ from cdckit_ticdc.columns.types import MySqlType, parse_type
 from cdckit_ticdc.definitions import ColumnDefinition, Definition
 from cdckit_ticdc.message import Message
 from cdckit_ticdc.offsets import Partition
+from cdckit_ticdc.reading.files_in_order import FilesInOrder
 from cdckit_ticdc.reading.folders import Folder
-from cdckit_ticdc.reading.log import Chunk, MessageLog, Range
+from cdckit_ticdc.reading.log import Chunk, Range
 
 _DATA = re.compile(r"([^/]+)/([^/]+)/(\d+)/(?:(.*)/)?CDC(\d+)\.(csv|json)")
 _SCHEMA = re.compile(r"[^/]+/[^/]+/meta/schema_(\d+)_\d+\.json")
@@ -27,7 +27,7 @@ _TEMPORAL = frozenset({"time", "datetime", "timestamp"})
 _LINES = 2000
 
 
-class StorageLog(MessageLog):
+class StorageLog(FilesInOrder):
     """Reads the files of a folder.
 
     Args:
@@ -45,22 +45,11 @@ class StorageLog(MessageLog):
         """Every data file with its size."""
         return {Partition(path, 0): Range(0, size) for path, size in self._folder.files() if _DATA.fullmatch(path)}
 
-    def read(
-        self, start: Mapping[Partition, int], end: Mapping[Partition, int] | None, idle_seconds: float
-    ) -> Iterator[list[Chunk]]:
-        """The files' lines: table by table, versions, days and files in their order."""
-        at = dict(start)
-        while True:
-            ends = {partition: held.high for partition, held in self.ranges().items()} if end is None else end
-            for partition in sorted(ends, key=_order):
-                if at.get(partition, 0) < ends[partition]:
-                    for chunk in self._chunks(partition, at.get(partition, 0), ends[partition]):
-                        at[partition] = chunk.next
-                        yield [chunk]
-            if end is not None:
-                return
-            yield []
-            time.sleep(idle_seconds)
+    def order(self, partition: Partition) -> tuple[Any, ...]:
+        """Table by table, and of each table versions, days and files in their order."""
+        found = _DATA.fullmatch(partition.topic)
+        assert found is not None
+        return found[1], found[2], int(found[3]), found[4] or "", int(found[5])
 
     def definitions(self) -> Iterator[Definition]:
         """The definitions that stand beside the data, each from its table version on."""
@@ -68,7 +57,10 @@ class StorageLog(MessageLog):
             if _SCHEMA.fullmatch(path):
                 yield _definition(path, self._folder.content(path))
 
-    def _chunks(self, partition: Partition, start: int, end: int) -> Iterator[Chunk]:
+    def chunks(self, partition: Partition, start: int, end: int) -> Iterator[Chunk]:
+        """The lines of a file between two places, some thousand at a time."""
+        if start >= end:
+            return
         found = _DATA.fullmatch(partition.topic)
         assert found is not None
         topic, number = f"{found[1]}.{found[2]}", _number_of_file(found)
@@ -97,14 +89,8 @@ def table_of(path: str) -> tuple[str, str, int]:
     return found[1], found[2], int(found[3])
 
 
-def _order(partition: Partition) -> tuple[Any, ...]:
-    found = _DATA.fullmatch(partition.topic)
-    assert found is not None
-    return found[1], found[2], int(found[3]), found[4] or "", int(found[5])
-
-
 def _number_of_file(found: re.Match[str]) -> int:
-    """A number that sorts a table's files as `_order` does: the days' digits, then the file's own number."""
+    """A number that sorts a table's files as `StorageLog.order` does: the days' digits, then the file's own number."""
     return int("".join(re.findall(r"\d", found[4] or "")) + f"{int(found[5]):09d}")
 
 
