@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -57,8 +57,3 @@ def read(text: str) -> list[Step]:
 
 def _plain(step: Step) -> dict[str, Any]:
     return {step.kind: step.facts or step.statements}
-
-
-def deliveries(steps: Sequence[Step]) -> int:
-    """How often the history delivers."""
-    return sum(step.kind in (CHECK, DELIVER) for step in steps)

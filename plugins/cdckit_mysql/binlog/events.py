@@ -42,9 +42,6 @@ class LogEvent:
 
     __slots__ = ("body", "buffer", "end", "header", "limit", "start")
 
-    ends_transaction: ClassVar[bool] = False
-    """Whether the position behind this event lies between two transactions."""
-
     def __init__(self, header: Header, start: int, end: int, buffer: bytes, body: int, limit: int) -> None:
         self.header = header
         self.start = start
@@ -142,12 +139,12 @@ class Gtid(LogEvent):
     @property
     def commit_timestamp_us(self) -> int | None:
         """When it was committed at the server where it was made, in µs since 1970; None before MySQL 8.0."""
-        return self._timestamps()[0]
-
-    @property
-    def immediate_commit_timestamp_us(self) -> int | None:
-        """When it was committed at the server that this log is of, in µs since 1970."""
-        return self._timestamps()[1]
+        at = self.body + _TIMES_AT
+        if at + 7 > self.limit:
+            return None
+        immediate = int.from_bytes(self.buffer[at : at + 7], "little")
+        # The highest bit says that the time at the original server follows; without it both are the same.
+        return int.from_bytes(self.buffer[at + 7 : at + 14], "little") if immediate >> 55 else immediate
 
     @property
     def transaction_bytes(self) -> int:
@@ -157,17 +154,6 @@ class Gtid(LogEvent):
             return 0
         at += 14 if self.buffer[at + 6] >> 7 else 7
         return packed_integer(self.buffer, at)[0] if at < self.limit else 0
-
-    def _timestamps(self) -> tuple[int | None, int | None]:
-        at = self.body + _TIMES_AT
-        if at + 7 > self.limit:
-            return None, None
-        immediate = int.from_bytes(self.buffer[at : at + 7], "little")
-        # The highest bit says that the time at the original server follows; without it both are the same.
-        if not immediate >> 55:
-            return immediate, immediate
-        original = int.from_bytes(self.buffer[at + 7 : at + 14], "little")
-        return original, immediate & ~(1 << 55)
 
 
 @lru_cache(maxsize=1024)
@@ -216,16 +202,18 @@ class TaggedGtid(Gtid):
         return number
 
     @property
+    def commit_timestamp_us(self) -> int | None:
+        """When it was committed at the server where it was made, in µs since 1970."""
+        immediate, original = self._field(6), self._field(7)
+        time_us = immediate if original is None else original
+        assert not isinstance(time_us, bytes)
+        return time_us
+
+    @property
     def transaction_bytes(self) -> int:
         """How many bytes the transaction has in the log, with this event."""
         size = self._field(8)
         return size if isinstance(size, int) else 0
-
-    def _timestamps(self) -> tuple[int | None, int | None]:
-        immediate, original = self._field(6), self._field(7)
-        assert not isinstance(immediate, bytes)
-        assert not isinstance(original, bytes)
-        return immediate if original is None else original, immediate
 
 
 def _message_fields(data: bytes, at: int, limit: int) -> dict[int, int | bytes]:
@@ -359,25 +347,14 @@ class Xid(LogEvent):
 
     __slots__ = ()
 
-    ends_transaction = True
-
-    @property
-    def xid(self) -> int:
-        """The storage engine's number of the transaction."""
-        return int(_U64(self.buffer, self.body)[0])
-
 
 class XaPrepare(LogEvent):
-    """A transaction of the XA protocol ends, prepared; XA COMMIT or XA ROLLBACK follows as a QUERY of its own."""
+    """A transaction of the XA protocol ends, prepared; XA COMMIT or XA ROLLBACK follows as a QUERY of its own.
+
+    XA COMMIT … ONE PHASE is one, too, on MySQL: nothing follows.
+    """
 
     __slots__ = ()
-
-    ends_transaction = True
-
-    @property
-    def one_phase(self) -> bool:
-        """Whether it is XA COMMIT … ONE PHASE: committed."""
-        return bool(self.buffer[self.body])
 
 
 class RowsQuery(LogEvent):

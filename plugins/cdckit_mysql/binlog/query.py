@@ -35,27 +35,23 @@ class SessionVariables:
         options: the bits of Q_FLAGS2_CODE.
         sql_mode: the bits of `sql_mode`.
         client_charset: `character_set_client`, in which the statement is written.
-        connection_collation: the number of `collation_connection`.
         server_collation: the number of `collation_server`.
         database_collation: the number of `collation_database`.
         explicit_timestamps: `explicit_defaults_for_timestamp`; only MySQL from 8.0 on has it here.
         default_utf8mb4_collation: the number of `default_collation_for_utf8mb4`.
         time_zone: `time_zone`.
         microseconds: of the time when the statement began.
-        xid: MySQL: the transaction number of a DDL statement.
     """
 
     options: int | None = None
     sql_mode: int | None = None
     client_charset: str | None = None
-    connection_collation: int | None = None
     server_collation: int | None = None
     database_collation: int | None = None
     explicit_timestamps: bool | None = None
     default_utf8mb4_collation: int | None = None
     time_zone: str | None = None
     microseconds: int | None = None
-    xid: int | None = None
 
 
 class Query(LogEvent):
@@ -71,11 +67,6 @@ class Query(LogEvent):
     def thread_id(self) -> int:
         """The connection that ran it."""
         return int(_FIXED.unpack_from(self.buffer, self.body)[0])
-
-    @property
-    def error_code(self) -> int:
-        """The error that the statement ended with, 0 for none."""
-        return int(_FIXED.unpack_from(self.buffer, self.body)[3])
 
     @property
     def database(self) -> str:
@@ -231,7 +222,7 @@ def _read_variable(found: dict[str, int | str], code: int, data: bytes, at: int)
     elif code == 1:
         found["sql_mode"] = _U64(data, at)[0]
     elif code == 4:
-        client, found["connection_collation"], found["server_collation"] = _CHARSETS(data, at)
+        client, _, found["server_collation"] = _CHARSETS(data, at)
         found["client_charset"] = charset_of_collation(client)
     elif code == 5:
         found["time_zone"] = data[at + 1 : at + 1 + data[at]].decode()
@@ -240,5 +231,3 @@ def _read_variable(found: dict[str, int | str], code: int, data: bytes, at: int)
         found[name] = int.from_bytes(data[at : at + 2], "little")
     elif code in {13, 128}:
         found["microseconds"] = int.from_bytes(data[at : at + 3], "little")
-    elif code in {17, 129}:
-        found["xid"] = _U64(data, at)[0]

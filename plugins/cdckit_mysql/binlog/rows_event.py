@@ -103,8 +103,3 @@ class RowsEvent(LogEvent):
         made.change, made.columns, made.columns_after = change, columns, columns_after
         made.data, made.data_start, made.data_end = images, 0, len(images)
         return made
-
-    @property
-    def ends_statement(self) -> bool:
-        """Whether it is its statement's last rows event."""
-        return bool(self.flags & STATEMENT_END)
