@@ -8,18 +8,11 @@ from __future__ import annotations
 
 import fcntl
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from testkit.servers.process import run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 _CODE_CACHE = "-XX:ReservedCodeCacheSize=240m"
 """The simple compiler alone has 48 MB, which a session of many tests fills: Java then looks all the time for code to
@@ -52,29 +45,7 @@ def _make() -> None:
     partial.rename(_ARCHIVE)
 
 
-def _use_spark(archive: str) -> None:
-    """Runs what most pipelines run, in a JVM that keeps the classes it has loaded when it ends."""
-    from cdckit.engine.spark.session import start_session
-
-    options = f"{_COMPILER} -XX:ArchiveClassesAtExit={archive}"
-    settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": options}
-    session = start_session("classes", settings, delta=True)
-    with TemporaryDirectory(prefix="cdckit-classes-") as folder:
-        table, checkpoint = f"{folder}/table", f"{folder}/checkpoint"
-        session.range(100).mapInArrow(_same, "id long").write.format("delta").save(table)
-        stream = session.readStream.format("delta").load(table).writeStream.trigger(availableNow=True)
-        stream = stream.option("checkpointLocation", checkpoint)
-        stream.foreachBatch(_count).start().awaitTermination()
-    session.stop()
-
-
-def _count(frame: DataFrame, _: int) -> None:
-    frame.groupBy("id").count().collect()
-
-
-def _same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches
-
-
 if __name__ == "__main__":
-    _use_spark(sys.argv[1])
+    from cdckit.engine.spark.class_trial import write_archive
+
+    write_archive(Path(sys.argv[1]), delta=True, java_options=_COMPILER)

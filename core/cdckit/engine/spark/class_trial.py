@@ -42,7 +42,7 @@ def archive_classes() -> Path:
     """
     partial = _place()
     try:
-        _run(partial)
+        write_archive(partial, delta=_has_delta())
         return keep_archive(partial)
     finally:
         partial.unlink(missing_ok=True)
@@ -62,9 +62,19 @@ def _place() -> Path:
     return folder / f"{os.getpid()}.partial"
 
 
-def _run(archive: Path) -> None:
-    options = f'"-XX:ArchiveClassesAtExit={archive}" {QUIET}'
-    delta = _has_delta()
+def write_archive(archive: Path, *, delta: bool, java_options: str = "") -> None:
+    """Starts Spark, has it do what pipelines do, and has its JVM keep the classes that it has loaded.
+
+    Args:
+        archive: the file, which Java writes as it ends.
+        delta: whether pipelines write Delta tables; Spark fetches the jars where they are not there yet.
+        java_options: further options of the JVM.
+
+    Raises:
+        ConfigError: Spark does not start.
+        CdcError: Java ended without having written it.
+    """
+    options = f'{java_options} "-XX:ArchiveClassesAtExit={archive}" {QUIET}'.lstrip()
     session = start_session("classes", {"spark.master": "local[2]", JAVA_OPTIONS: options}, delta=delta)
     with TemporaryDirectory(prefix="cdckit-classes-") as folder:
         try:
