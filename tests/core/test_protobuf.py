@@ -327,6 +327,7 @@ def test_what_cannot_be_written_is_told_as_it_is_refused_there(
         (Struct(in_field(logical.CONNECT_DATE), (-800_000,)), "f: a date before year 1"),
         (Struct(in_field(logical.CONNECT_TIME), (86_400_001,)), "f: a time is not within a day"),
         (Struct(in_field(logical.decimal(2)), (b"",)), "f: a decimal has no bytes"),
+        (Struct(in_field(FLOAT64), ("x",)), "f: required argument is not a float"),
         (
             Struct(in_field(STRING.replace(parameters={"io.confluent.connect.protobuf.Enum": "E"})), ("x",)),
             "f: .*not yet",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from cdckit.api.messages import EncodedHeaders, Form
 from cdckit.api.record import Datum, Record, SchemaAndValue
-from cdckit.api.schema import Schema
+from cdckit.api.schema import Field, Schema
 from cdckit.api.serializer import Serializer
 from cdckit.api.struct import Path, Struct, Template, TemplateStruct
 from cdckit.engine.serializers.one_by_one import MISFITS, NoOptions, SimpleSerializer
@@ -162,10 +162,19 @@ class RegisteredSerializer(Serializer):
             if inner:
                 return f"{field.name}.{inner}"
             try:
-                self.compiler.write(field.schema, self.schemas.schema(field.schema))(value)
+                self.write_alone(field, value)
             except _MISFITS as error:
-                return f"{field.name}: {error}"
+                said = str(error)
+                return said if said.startswith(f"{field.name}: ") else f"{field.name}: {said}"
         return ""
+
+    def write_alone(self, field: Field, value: Any) -> None:
+        """Writes one field of a struct, to see whether that is possible.
+
+        Raises:
+            ValueError: it is not; or another error of Python's.
+        """
+        self.compiler.write(field.schema, self.schemas.schema(field.schema))(value)
 
 
 class _Part:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from typing import Any
 
@@ -16,12 +15,8 @@ from cdckit import logical
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
 from cdckit.connector.connect_json.decimals import number_of
+from cdckit.engine.serializers.connect_moments import DAY_MS, connect_milliseconds, date_and_year
 from cdckit.java.text import java_double
-
-_DAY_MS = 86_400_000
-_CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
-"""After so many days the calendar repeats itself."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def simple_text(schema: Schema | None, value: Any) -> str:
@@ -57,21 +52,18 @@ def _quoted(value: str) -> str:
 
 
 def _integer(schema: Schema | None, value: int) -> str:
-    name = None if schema is None else schema.name
-    if name == logical.CONNECT_DATE.name:
-        return _moment(value * _DAY_MS)
-    return _moment(value) if name in (logical.CONNECT_TIME.name, logical.CONNECT_TIMESTAMP.name) else str(value)
+    milliseconds = connect_milliseconds(schema, value)
+    return str(value) if milliseconds is None else _moment(milliseconds)
 
 
 def _moment(milliseconds: int) -> str:
     """Milliseconds since 1970 as Connect shows them: whatever is before the second day as a time of the day alone."""
-    days, of_day = divmod(milliseconds, _DAY_MS)
-    time = (_EPOCH + timedelta(milliseconds=of_day)).isoformat(timespec="milliseconds")[11:23] + "Z"
+    days, of_day = divmod(milliseconds, DAY_MS)
+    date, year = date_and_year(milliseconds)
+    time = date.isoformat(timespec="milliseconds")[11:23] + "Z"
     if days < 1:
         return time
-    cycles, day = divmod(days, _CYCLE_DAYS)
-    date = _EPOCH + timedelta(days=day)
-    text = f"{date.year + cycles * _CYCLE_YEARS:04d}-{date.month:02d}-{date.day:02d}"
+    text = f"{year:04d}-{date.month:02d}-{date.day:02d}"
     return f"{text}T{time}" if of_day else text
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import codecs
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
@@ -14,13 +13,9 @@ from cdckit.api.plugin_config import PluginConfig
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct
 from cdckit.connector.connect_json.decimals import number_of
+from cdckit.engine.serializers.connect_moments import connect_milliseconds, date_and_year
 from cdckit.engine.serializers.one_by_one import OneByOne
 from cdckit.java.text import java_double
-
-_DAY_MS = 86_400_000
-_CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
-"""After so many days, which are whole weeks, the calendar repeats itself."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _codec(name: str) -> str:
@@ -73,18 +68,14 @@ def java_string(schema: Schema | None, value: Any) -> str:
 
 
 def _integer(schema: Schema | None, value: int) -> str:
-    name = None if schema is None else schema.name
-    if name == logical.CONNECT_DATE.name:
-        return _moment(value * _DAY_MS)
-    return _moment(value) if name in (logical.CONNECT_TIME.name, logical.CONNECT_TIMESTAMP.name) else str(value)
+    milliseconds = connect_milliseconds(schema, value)
+    return str(value) if milliseconds is None else _moment(milliseconds)
 
 
 def _moment(milliseconds: int) -> str:
     """Milliseconds since 1970 as `java.util.Date` shows them in UTC."""
-    days, of_day = divmod(milliseconds, _DAY_MS)
-    cycles, day = divmod(days, _CYCLE_DAYS)
-    date = _EPOCH + timedelta(days=day, milliseconds=of_day)
-    return f"{date:%a %b %d %H:%M:%S} UTC {date.year + cycles * _CYCLE_YEARS}"
+    date, year = date_and_year(milliseconds)
+    return f"{date:%a %b %d %H:%M:%S} UTC {year}"
 
 
 def _bytes(schema: Schema | None, value: bytes) -> str:

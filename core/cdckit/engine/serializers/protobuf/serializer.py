@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from cdckit.api.record import Datum
-from cdckit.api.schema import struct_schema
+from cdckit.api.schema import Field, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.engine.serializers.avro.numbers import long_bytes
 from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.confluent import ConfluentSerializer
 from cdckit.engine.serializers.field_changes import Fields
-from cdckit.engine.serializers.one_by_one import MISFITS
 from cdckit.engine.serializers.protobuf.binary import ProtobufCompiler
 from cdckit.engine.serializers.protobuf.config import ProtobufConfig
 from cdckit.engine.serializers.protobuf.fields import protobuf_fields
@@ -62,16 +61,7 @@ class ProtobufSerializer(ConfluentSerializer):
         except ValueError as error:
             raise ValueError(f"{error}: register the record's schema, or set use.latest.version=false") from error
 
-    def _fault(self, datum: Datum | None) -> str:
-        if not isinstance(datum, Struct):
-            return ""
-        for field, value in zip(datum.schema.fields, datum.values, strict=True):
-            inner = self._fault(value)
-            if inner:
-                return f"{field.name}.{inner}"
-            alone = struct_schema(None, {field.name: field.schema})
-            try:
-                self.compiler.write(alone, self.schemas.schema(alone))(Struct(alone, (value,)))
-            except MISFITS as error:
-                return str(error) if str(error).startswith(f"{field.name}: ") else f"{field.name}: {error}"
-        return ""
+    def write_alone(self, field: Field, value: Any) -> None:
+        """As the only field of a message: there is no Protobuf of a value by itself."""
+        alone = struct_schema(None, {field.name: field.schema})
+        self.compiler.write(alone, self.schemas.schema(alone))(Struct(alone, (value,)))
