@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from cdckit import Finding, StateError
@@ -30,39 +31,19 @@ def _facts(execute: Execute) -> dict[str, Any]:
     return {name: value for section in sections for name, value in section.items()}
 
 
-def _doubts(place: str, facts: dict[str, Any]) -> list[Finding]:
+def _doubts(place: str, facts: dict[str, Any]) -> Iterator[Finding]:
     """What may cost a state."""
-    found = []
     if facts.get("role") == "slave":
-        found.append(
-            Finding(
-                _SUBJECT,
-                "fail",
-                f"Redis at {place} is a replica, which takes no saves",
-                "name the primary server",
-                number="CDC1303",
-            )
-        )
+        said = f"Redis at {place} is a replica, which takes no saves"
+        yield Finding(_SUBJECT, "fail", said, "name the primary server", number="CDC1303")
     if facts.get("aof_enabled") == 0:
-        found.append(
-            Finding(
-                _SUBJECT,
-                "warn",
-                f"Redis at {place} writes no append-only file: a restart of it may cost the last saves, or all of them",
-                "set appendonly to yes",
-                number="CDC1304",
-            )
-        )
+        said = f"Redis at {place} writes no append-only file: a restart of it may cost the last saves, or all of them"
+        yield Finding(_SUBJECT, "warn", said, "set appendonly to yes", number="CDC1304")
     policy = str(facts.get("maxmemory_policy", ""))
     if facts.get("maxmemory") and policy.startswith("allkeys"):
-        found.append(
-            Finding(
-                _SUBJECT,
-                "warn",
-                f"Redis at {place} drops keys, those of states among them, where its memory is full (maxmemory-policy "
-                f"{policy})",
-                "set maxmemory-policy to noeviction, or use another server",
-                number="CDC1304",
-            )
+        said = (
+            f"Redis at {place} drops keys, those of states among them, where its memory is full (maxmemory-policy "
+            f"{policy})"
         )
-    return found
+        remedy = "set maxmemory-policy to noeviction, or use another server"
+        yield Finding(_SUBJECT, "warn", said, remedy, number="CDC1304")

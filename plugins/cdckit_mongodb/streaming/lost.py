@@ -54,7 +54,7 @@ def explained(error: SourceError, config: MongoDbConfig, at: Moment | None) -> S
     cause = error.__cause__
     if not isinstance(cause, OperationFailure):
         return error
-    code, said = cause.code, (cause.details or {}).get("errmsg") or str(cause)
+    code = cause.code
     if code in _TOO_LARGE:
         return SourceError(
             f"{error}; an event is larger than 16 MB: cursor.oversize.handling.mode=split has the server "
@@ -67,12 +67,16 @@ def explained(error: SourceError, config: MongoDbConfig, at: Moment | None) -> S
             "enough (expireAfterSeconds), or do without: capture.mode.pre.image=when_available, "
             "capture.mode.full.update.type=post_image"
         )
-    if code == _FATAL and _NOT_FOUND not in said:
+    if code == _FATAL and _NOT_FOUND not in _said(cause):
         return SourceError(f"{error}; where a stage of cursor.pipeline changes _id, the resume token, take it out")
     if config.cursor_pipeline and code in _OF_STAGES:
         return SourceError(f"{error}; correct cursor.pipeline")
-    if at is None:
-        return error
+    return error if at is None else _explained_place(error, cause, config, at)
+
+
+def _explained_place(error: SourceError, cause: OperationFailure, config: MongoDbConfig, at: Moment) -> SourceError:
+    """What a refusal means that may be of the place alone."""
+    code, said = cause.code, _said(cause)
     if code in _GONE:
         return HistoryLostError(f"{place(config)}: the place after {moment_told(at)} is gone from the oplog", at)
     if code == _FATAL:
@@ -87,6 +91,10 @@ def explained(error: SourceError, config: MongoDbConfig, at: Moment | None) -> S
             f"({kind}: {said})"
         )
     return error
+
+
+def _said(cause: OperationFailure) -> str:
+    return (cause.details or {}).get("errmsg") or str(cause)
 
 
 def unrecoverable(client: Client, error: HistoryLostError) -> SourceError:

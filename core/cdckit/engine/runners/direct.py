@@ -74,12 +74,7 @@ class DirectRunner(Runner):
         stack.callback(state.close)
         made = make_tail_sink(self.pipeline) if self.handover else make_sink(self.pipeline)
         if isinstance(made, DirectTableSink):
-            if self.handover is None:
-                refuse_anothers("direct", state, self.pipeline.folder)
-            elif self.handover.is_sparks(state, self.pipeline.folder):
-                return
-            claim(state, self.pipeline, self.stopping, mirrors=made.mirrors)
-            TableRun(self, state, made, self.handover).run(stack, once=once)
+            self._drive_tables(stack, state, made, once)
             return
         claim(state, self.pipeline, self.stopping)
         plain = make_encoder(self.pipeline)
@@ -110,7 +105,10 @@ class DirectRunner(Runner):
             saved, interval, sink, state, source, self.notices, counts, away, kept, pace, ahead, ledger, barriers
         )
         spare_collections()
-        looks = Looks(source, encode.chain, self.notices)
+        self._drive_to_the_end(source, encode, progress, Looks(source, encode.chain, self.notices), once)
+
+    def _drive_to_the_end(self, source: Source, encode: Encoder, progress: Progress, looks: Looks, once: bool) -> None:
+        """Drives, and saves what was delivered, whatever ends it but the sink and the state."""
         try:
             self._drive(source, encode, progress, looks, once)
         except StoppedError as error:
@@ -123,6 +121,15 @@ class DirectRunner(Runner):
             raise
         progress.save()
         looks.ended()
+
+    def _drive_tables(self, stack: ExitStack, state: StateStore, sink: DirectTableSink, once: bool) -> None:
+        """The same for a sink that keeps tables, unless Spark has begun a batch of them that it ends itself."""
+        if self.handover is None:
+            refuse_anothers("direct", state, self.pipeline.folder)
+        elif self.handover.is_sparks(state, self.pipeline.folder):
+            return
+        claim(state, self.pipeline, self.stopping, mirrors=sink.mirrors)
+        TableRun(self, state, sink, self.handover).run(stack, once=once)
 
     def _sink(self, sink: Sink | TableSink) -> Sink:
         if not isinstance(sink, Sink):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyspark.sql import SparkSession
 
 from cdckit.api.record import Offset, Record
-from cdckit.api.source import SourceContext
+from cdckit.api.source import Source, SourceContext
 from cdckit.api.state_store import Json, StateStore
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
@@ -122,25 +122,55 @@ class SparkRunner(Runner):
         stack.callback(self._take_back, place)
         self.notices.started(self.name, kept.offset)
         notifications = SnapshotNotifications(self.pipeline, self.notices)
-        told = QueryNotices(
-            notifications.notices, self.figures.pace, None if self.lineage is None else self.lineage.writes
-        )
+        lineage = None if self.lineage is None else self.lineage.writes
+        told = QueryNotices(notifications.notices, self.figures.pace, lineage)
         if self._stage is not None:
             self._stage.watch(told)
+        relay = Relay(told, self._answers(session, place, ledger, told, notifications))
+        stack.callback(relay.close)
+        job = self._job(stack, session, delivery, relay.address, faults, ledger, copied=copied is not None)
+        source = self._opened_source(stack)
+        parts = (session, job, delivery, checkpoint, self.notices, told, source, self.forecaster(source))
+        rehearsal = None
+        if job.spools:
+            # A snapshot has splits for all processors; of the log behind a saved offset there is little, most often.
+            rehearsal = Rehearsal(session, job, delivery, job.parallelism if kept.offset is None else 1)
+            stack.callback(rehearsal.close)
+        self._drive(PipelineQuery(*parts, None if place is None else shown, rehearsal), once)
+
+    def _answers(
+        self,
+        session: SparkSession,
+        place: HadoopFolder | None,
+        ledger: BatchLedger | None,
+        told: QueryNotices,
+        notifications: SnapshotNotifications,
+    ) -> dict[str, Callable[..., Any]]:
+        """What the planner and tasks may ask of this process."""
         answers: dict[str, Callable[..., Any]] = {
             "parallelism": lambda: parallelism_of(session),
             "copy": lambda: self._copy(place),
             DELIVERED: lambda: told.delivery_seconds,
             LEADS: Leaders().may_write,
+            SENT: signals_of(self.pipeline),
+            NOTIFICATIONS: partial(_notified, told, notifications),
         }
-        if ledger is not None:
-            answers["ledger"] = ledger.inbox.planned
+        return answers if ledger is None else {**answers, "ledger": ledger.inbox.planned}
+
+    def _job(
+        self,
+        stack: ExitStack,
+        session: SparkSession,
+        delivery: Delivery,
+        relay: str,
+        faults: Address | None,
+        ledger: BatchLedger | None,
+        *,
+        copied: bool,
+    ) -> Job:
+        """What the planner and tasks are given."""
         in_order = self.pipeline.source_config.reads_in_order
-        answers[SENT] = signals_of(self.pipeline)
-        answers[NOTIFICATIONS] = partial(_notified, told, notifications)
-        relay = Relay(told, answers)
-        stack.callback(relay.close)
-        job = Job(
+        return Job(
             self.pipeline,
             delivery.form,
             parallelism_of(session),
@@ -149,9 +179,9 @@ class SparkRunner(Runner):
             grows=not self.pipeline.batch_max_bytes,
             batch_seconds=self.pipeline.batch_target_ms / 1000,
             wait_seconds=self.pipeline.idle_wait_ms / 1000,
-            relay=relay.address,
+            relay=relay,
             log_level=logging.getLogger().level,
-            copied=copied is not None,
+            copied=copied,
             saves=self.pipeline.state_folder is None,
             measured=self.measured,
             marks=delivery.marks,
@@ -163,17 +193,14 @@ class SparkRunner(Runner):
             spools=(session.sparkContext.master or "").startswith("local"),
             shares_folders=delivery.shares_folders,
         )
+
+    def _opened_source(self, stack: ExitStack) -> Source:
+        """The source as this process asks it."""
         source = make_source(self.pipeline)
         stack.callback(source.close)
         source.open(SourceContext(self.pipeline.name, stopping=self.stopping))
         look_at_lists(source, self.notices)
-        parts = (session, job, delivery, checkpoint, self.notices, told, source, self.forecaster(source))
-        rehearsal = None
-        if job.spools:
-            # A snapshot has splits for all processors; of the log behind a saved offset there is little, most often.
-            rehearsal = Rehearsal(session, job, delivery, job.parallelism if kept.offset is None else 1)
-            stack.callback(rehearsal.close)
-        self._drive(PipelineQuery(*parts, None if place is None else shown, rehearsal), once)
+        return source
 
     def _fault_inbox(self, session: SparkSession, stack: ExitStack) -> Address | None:
         """Where tasks hand over what cannot be delivered; None where that is to stop the pipeline."""
