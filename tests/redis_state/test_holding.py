@@ -6,24 +6,20 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
+from functools import partial
 
 import pytest
 
-from cdckit import HistoryEntry, StateError, StateHeldError, StateStore
+from cdckit import HistoryEntry, StateHeldError, StateStore
+from held_states import REMOVAL, SAVES, Save, opened_once_let_go, state_error
 from redis_state.places import backend_of
 from testkit.running import PASSWORD
 from testkit.servers.proxy import CuttingProxy
 from testkit.servers.redis import RedisServer
 
-SAVES: dict[str, Callable[[StateStore], None]] = {
-    "offset": lambda store: store.save_offset({"n": 2}),
-    "value": lambda store: store.put("a", 2),
-    "removal": lambda store: store.put("a", None),
-    "entries": lambda store: store.append_history("h", [HistoryEntry("2", 2)]),
-    "no entries": lambda store: store.append_history("h", []),
-    "history": lambda store: store.replace_history("h", []),
-}
+told = partial(state_error, secret=PASSWORD)
+EVERY_SAVE: dict[str, Save] = {**SAVES, **REMOVAL, "no entries": lambda store: store.append_history("h", [])}
 
 
 RIGHTS = "+eval +get +set +del +pttl +hget +hset +hdel +hgetall +hvals +sadd +srem +smembers"
@@ -36,25 +32,8 @@ def store(redis_server: RedisServer, unique_name: str) -> Iterator[StateStore]:
         yield held
 
 
-@contextmanager
-def told(*words: str) -> Iterator[None]:
-    """Expects an error that has these words, and no password."""
-    with pytest.raises(StateError) as raised:
-        yield
-    assert [word for word in words if word not in str(raised.value)] == [], raised.value
-    assert PASSWORD not in repr(raised.value)
-
-
 def _own(by: str) -> str:
     return json.dumps({"holder": "x", "by": by, "since": "2026-01-01 00:00:00"})
-
-
-def _opened_once_let_go(server: RedisServer, key: str) -> StateStore:
-    while True:
-        try:
-            return backend_of(server, key).open("p")
-        except StateHeldError:
-            continue
 
 
 def test_who_holds_it_is_told(redis_server: RedisServer, unique_name: str, store: StateStore) -> None:
@@ -64,7 +43,7 @@ def test_who_holds_it_is_told(redis_server: RedisServer, unique_name: str, store
     assert redis_server.address in str(refused.value)
 
 
-@pytest.mark.parametrize("save", SAVES.values(), ids=SAVES)
+@pytest.mark.parametrize("save", EVERY_SAVE.values(), ids=EVERY_SAVE)
 def test_whoever_was_followed_by_another_saves_nothing_more(
     redis_server: RedisServer, unique_name: str, store: StateStore, save: Callable[[StateStore], None]
 ) -> None:
@@ -93,7 +72,7 @@ def test_a_holder_without_a_sign_of_life_is_followed_and_finds_that_out(
         with closing(backend_of(redis_server, unique_name, **options).open("p")) as store:
             store.save_offset({"n": 1})
             line.silence_after(1)
-            with closing(_opened_once_let_go(redis_server, unique_name)) as other:
+            with closing(opened_once_let_go(backend_of(redis_server, unique_name))) as other:
                 assert other.load_offset() == {"n": 1}
                 line.mend()
                 with told("was lost", f"process {os.getpid()} on "):
@@ -223,7 +202,7 @@ def test_a_login_that_may_do_no_more_than_it_needs(unique_name: str) -> None:
             admin.execute_command("ACL", "SETUSER", "keeper", *RIGHTS.split())
         backend = backend_of(server, unique_name, **login)
         with closing(backend.open("p")) as store:
-            for save in SAVES.values():
+            for save in EVERY_SAVE.values():
                 save(store)
             assert (list(store.read_history("h")), store.get("a")) == ([], None)
         with closing(backend.view("p")) as view:

@@ -4,41 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 import pytest
 
-from cdckit import HistoryEntry, StateError, StateHeldError, StateStore
+from cdckit import HistoryEntry, StateHeldError, StateStore
 from cdckit_s3.objects import PipelineObjects
+from held_states import SAVES, Save, opened_once_let_go, state_error
 from s3_state.places import SECRET, backend_of, client_of, make_bucket
 from testkit.servers.object_store import ObjectStore
 from testkit.servers.proxy import CuttingProxy
 
-SAVES: dict[str, Callable[[StateStore], None]] = {
-    "offset": lambda store: store.save_offset({"n": 2}),
-    "value": lambda store: store.put("a", 2),
-    "large value": lambda store: store.put("a", "2" * 100_000),
-    "entries": lambda store: store.append_history("h", [HistoryEntry("2", 2)]),
-    "history": lambda store: store.replace_history("h", []),
-}
+told = partial(state_error, secret=SECRET)
+EVERY_SAVE: dict[str, Save] = {**SAVES, "large value": lambda store: store.put("a", "2" * 100_000)}
 STATE = "cdckit/p/state.json"
 
 
 @pytest.fixture
 def bucket(object_store: ObjectStore, unique_name: str) -> str:
     return make_bucket(object_store, unique_name)
-
-
-@contextmanager
-def told(*words: str) -> Iterator[None]:
-    """Expects an error that has these words, and no secret."""
-    with pytest.raises(StateError) as raised:
-        yield
-    assert [word for word in words if word not in str(raised.value)] == [], raised.value
-    assert SECRET not in repr(raised.value)
 
 
 def _saved(store: ObjectStore, bucket: str) -> dict[str, Any]:
@@ -54,14 +42,6 @@ def _put(store: ObjectStore, bucket: str, name: str, body: bytes) -> None:
     client_of(store).put_object(Bucket=bucket, Key=name, Body=body)
 
 
-def _opened_once_let_go(store: ObjectStore, bucket: str) -> StateStore:
-    while True:
-        try:
-            return backend_of(store, bucket).open("p")
-        except StateHeldError:
-            continue
-
-
 def test_who_holds_it_is_told(object_store: ObjectStore, bucket: str) -> None:
     with closing(backend_of(object_store, bucket).open("p")), pytest.raises(StateHeldError) as refused:
         backend_of(object_store, bucket).open("p")
@@ -69,7 +49,7 @@ def test_who_holds_it_is_told(object_store: ObjectStore, bucket: str) -> None:
     assert f"s3://{bucket}/cdckit/p/ at http://{object_store.endpoint}" in str(refused.value)
 
 
-@pytest.mark.parametrize("save", SAVES.values(), ids=SAVES)
+@pytest.mark.parametrize("save", EVERY_SAVE.values(), ids=EVERY_SAVE)
 def test_whoever_was_followed_by_another_saves_nothing_more(
     object_store: ObjectStore, bucket: str, save: Callable[[StateStore], None]
 ) -> None:
@@ -109,7 +89,7 @@ def test_a_holder_without_a_sign_of_life_is_followed_and_finds_that_out(object_s
         with closing(backend_of(object_store, bucket, **options).open("p")) as store:
             store.save_offset({"n": 1})
             line.silence_after(1)
-            with closing(_opened_once_let_go(object_store, bucket)) as other:
+            with closing(opened_once_let_go(backend_of(object_store, bucket))) as other:
                 assert other.load_offset() == {"n": 1}
                 line.mend()
                 with told("was lost", f"process {os.getpid()} on "):

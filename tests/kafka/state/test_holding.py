@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from cdckit import HistoryEntry, StateError, StateHeldError, StateStore
+from held_states import SAVES, opened_once_let_go, state_error
 from kafka.secured import PASSWORD, SecuredBroker
 from kafka.state.places import backend_of
 from testkit.servers.kafka import KafkaBroker
@@ -40,21 +42,7 @@ store.close()
 """
 """Saves once, and again when it is told to."""
 
-SAVES: dict[str, Callable[[StateStore], None]] = {
-    "offset": lambda store: store.save_offset({"n": 2}),
-    "value": lambda store: store.put("a", 2),
-    "entries": lambda store: store.append_history("h", [HistoryEntry("2", 2)]),
-    "history": lambda store: store.replace_history("h", []),
-}
-
-
-@contextmanager
-def told(*words: str) -> Iterator[None]:
-    """Expects an error that has these words, and no password."""
-    with pytest.raises(StateError) as raised:
-        yield
-    assert [word for word in words if word not in str(raised.value)] == [], raised.value
-    assert PASSWORD not in repr(raised.value)
+told = partial(state_error, secret=PASSWORD)
 
 
 @pytest.fixture
@@ -79,14 +67,6 @@ def other_holder(broker: KafkaBroker, topic: str) -> Iterator[subprocess.Popen[s
             process.kill()
 
 
-def _opened_once_let_go(broker: KafkaBroker, topic: str) -> StateStore:
-    while True:
-        try:
-            return backend_of(broker, topic).open("p")
-        except StateHeldError:
-            continue
-
-
 def test_who_holds_it_is_told(kafka_broker: KafkaBroker, unique_name: str, store: StateStore) -> None:
     with pytest.raises(StateHeldError) as refused:
         backend_of(kafka_broker, unique_name).open("p")
@@ -100,7 +80,7 @@ def test_a_process_that_was_paused_saves_nothing_behind_its_follower(
     """It has not heard that Kafka gave its state to another one."""
     with other_holder(kafka_broker, unique_name) as process:
         halt(process.pid)
-        with closing(_opened_once_let_go(kafka_broker, unique_name)) as store:
+        with closing(opened_once_let_go(backend_of(kafka_broker, unique_name))) as store:
             assert store.load_offset() == {"n": 1}
             process.send_signal(signal.SIGCONT)
             said, _ = process.communicate("save\n")
