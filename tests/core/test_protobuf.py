@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.engine.serializers.avro.registry import Found
 from cdckit.engine.serializers.protobuf.serializer import ProtobufSerializer
 from cdckit.errors import ConfigError, TransformError
-from core.java_converters import JavaConverter, JavaData, RefusedError, datum, java_list, jpype, peer
+from core.java_converters import JavaConverter, JavaData, RefusedError, apart, datum, java_list, peer_jars
 from core.test_avro import NAMED, SCENARIOS, recorded
 from testkit.servers.google_protos import NAME, google_protos
 
@@ -45,10 +44,8 @@ EVERY_OPTION: list[Options] = [
 
 @pytest.fixture(scope="module")
 def data() -> Iterator[JavaData]:
-    libraries = (Path(peer.__file__).parent / "debezium" / "libs").glob("*.jar")
-    yield JavaData([google_protos(), *(jar for jar in libraries if not jar.name.startswith(NAME))])
-    thread = jpype.JClass("java.lang.Thread").currentThread()
-    thread.setContextClassLoader(jpype.JClass("java.lang.ClassLoader").getSystemClassLoader())
+    with apart([google_protos(), *(jar for jar in peer_jars() if not jar.name.startswith(NAME))]) as data:
+        yield data
 
 
 class Peer(JavaConverter):

@@ -16,7 +16,7 @@ from cdckit.api.schema import INT32, Schema, struct_schema
 from cdckit.api.serializer import Serializer
 from cdckit.api.struct import Struct
 from cdckit.errors import ConfigError, RetriableSinkError, SinkError
-from core.java_converters import JavaData, jpype
+from core.java_converters import apart
 from core.test_registry_options import served
 from testkit.servers.apicurio_serdes import apicurio_jars
 from testkit.servers.ports import free_port
@@ -173,14 +173,10 @@ _CONFIGS = (
 
 def test_every_option_of_apicurios_classes_is_known() -> None:
     """Taken, left out with a word, or refused as one that is not there yet."""
-    java = JavaData(apicurio_jars())
-    told = {
-        str(field.get(None)) for name in _CONFIGS for field in java.load(name).class_.getFields() if _is_name(field)
-    }
+    with apart(apicurio_jars()) as java:
+        fields = [field for name in _CONFIGS for field in java.load(name).class_.getFields()]
+        told = {str(field.get(None)) for field in fields if _is_name(field)}
     assert len(told) > 50
-    jpype.JClass("java.lang.Thread").currentThread().setContextClassLoader(
-        jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
-    )
     unknown = set()
     for option in told:
         try:
