@@ -56,6 +56,14 @@ def test_or_are_shown_as_the_epoch(capture: NewCapture, sql: Sql, mode: str) -> 
     assert found == [("r", "t", None, (1, *SHOWN)), ("c", "t", None, (2, *SHOWN))]
 
 
+def test_tables_are_cut_behind_them(capture: NewCapture, sql: Sql) -> None:
+    """As those of one batch of Spark's are, where a part of the key is no date."""
+    sql("ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (dt, id);" + "".join(ROW.format(n) for n in range(9)))
+    options = {"event_deserialization_failure_handling_mode": "warn"}
+    batches = list(capture(snapshot_batch_rows=4, **options).batches())
+    assert [{after[0] for _, _, _, after in changes(batch)} for batch in batches] == [{0, 1, 2, 3}, {4, 5, 6, 7}, {8}]
+
+
 def test_each_of_them_is_logged_once(
     capture: NewCapture, sql: Sql, db_server: SQLServer, caplog: pytest.LogCaptureFixture
 ) -> None:

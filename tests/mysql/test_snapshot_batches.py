@@ -41,8 +41,10 @@ COMPOSITE = {
     "k YEAR, j DECIMAL(5,1), PRIMARY KEY (k, j)": "1901 + {n} DIV 200, {n}",
     "k INT NOT NULL, j INT, UNIQUE (k)": "{n}, {n}",
     "k INT UNSIGNED, j INT, PRIMARY KEY (k)": "IF({n} < 150, {n}, 4000000000 + {n}), 0",
+    "k DATE, j INT, PRIMARY KEY (k, j)": "IF({n} < 200, '0000-00-00', '2020-01-01'), {n}",
+    "k TIMESTAMP(3), j INT, PRIMARY KEY (k, j)": "IF({n} < 200, '0000-00-00', '2020-01-01'), {n}",
 }
-"""Keys of several columns, unique ones, and one of which half the values lie far away."""
+"""Keys of several columns, unique ones, one of which half the values lie far away, and dates that are none."""
 UNDIVIDED = {
     "k INT, j INT": "{n}, {n}",
     "k INT, j INT, UNIQUE (k)": "{n}, {n}",
@@ -55,7 +57,7 @@ UNDIVIDED = {
 def _fill(sql: Sql, table: str, columns: str, values: str, rows: int = ROWS) -> None:
     made = ",".join(f"({values.format(n=number)}, {number})" for number in range(rows))
     sql(f"CREATE TABLE {table} ({columns}, v INT)")
-    sql(f"INSERT INTO {table} VALUES {made}; ANALYZE TABLE {table};")
+    sql(f"SET sql_mode = ''; INSERT INTO {table} VALUES {made}; ANALYZE TABLE {table};")
 
 
 def _read(records: Sequence[Record], table: str = "t") -> Counter[Any]:

@@ -6,7 +6,7 @@ import logging
 import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 import pymysql
@@ -124,13 +124,16 @@ def _store(path: str | None, password: SecretStr | None) -> Store | None:
     return (path, password.get_secret_value() if password else None) if path else None
 
 
+_IN_THE_WAY = ("PAD_CHAR_TO_FULL_LENGTH", "TRADITIONAL", "NO_ZERO_IN_DATE", "NO_ZERO_DATE")
+"""Modes that put blanks behind a CHAR that the log has not, or refuse dates which tables may hold."""
+_MODE = reduce(lambda mode, name: f"REPLACE({mode}, '{name}', '')", _IN_THE_WAY, "@@SESSION.sql_mode")
 _ALL_AS_STORED = (
     f"SET SESSION sql_select_limit = {(1 << 64) - 1}, "
-    "SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', '')"
+    f"SESSION sql_mode = CONCAT({_MODE}, ',ALLOW_INVALID_DATES')"
     "/*M!100304 , SESSION system_versioning_asof = DEFAULT*/"
 )
-"""Whatever the server's own variables say: all rows of a SELECT, as they are now, and no blanks behind a CHAR that the
-log has not. MariaDB alone reads the comment."""
+"""Whatever the server's own variables say: all rows of a SELECT, as they are now, and found by the keys that they have:
+MySQL compares a column with no date that the session could not store. MariaDB alone reads the comment."""
 
 
 def connect(config: MySqlConfig) -> Connection:

@@ -93,8 +93,12 @@ class DirectRunner(Runner):
         source = make_source(self.pipeline)
         stack.callback(source.close)
         counts = SourceCounts(wanted=self.measured)
-        inbox = self.pipeline.folder / FOLDER
-        source.open(SourceContext(name, state, self._told, stopping, counts=counts, inbox=inbox, undecoded=undecoded))
+        inbox, at_start = self.pipeline.folder / FOLDER, self.starts
+        source.open(
+            SourceContext(
+                name, state, self._told, stopping, counts=counts, inbox=inbox, starts=at_start, undecoded=undecoded
+            )
+        )
         saved = state.load_offset()
         self.notices.started(self.name, saved)
         interval = self.pipeline.offset_flush_interval_ms / 1000

@@ -30,6 +30,8 @@ class Runner(ABC):
         notices: what it tells the plugins by.
         figures: kept by the hooks; the runner itself adds how full the sink's buffer is.
         lineage: tells OpenLineage while it runs; None where nobody is to be told.
+        starts: whether the pipeline starts with it; else it goes on where another one of the same run has ended, and
+            what is due at a start (`snapshot.mode`) is done.
     """
 
     name: ClassVar[str]
@@ -41,6 +43,7 @@ class Runner(ABC):
         self.notices = RunNotices(pipeline.name, definitions=pipeline.lineage is not None)
         self.figures = figures_of(pipeline, self.name)
         self.lineage: Lineage | None = None
+        self.starts = True
         self._telemetry = asked()
 
     def run(self, *, once: bool = False) -> None:

@@ -186,6 +186,7 @@ class SparkRunner(Runner):
             measured=self.measured,
             marks=delivery.marks,
             faults=faults,
+            starts=self.starts,
             ledger=None if ledger is None else ledger.inbox.address,
             in_order=in_order,
             besides=True,

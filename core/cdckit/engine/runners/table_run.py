@@ -170,6 +170,7 @@ class TableRun:
             idle_seconds=_IDLE_SECONDS,
             inbox=self._pipeline.folder / FOLDER,
             counts=counts,
+            starts=self._runner.starts,
             marks=True,
             undecoded=faulty.undecoded if faulty is not None and self._pipeline.errors.keeps_undecoded else None,
         )

@@ -133,7 +133,7 @@ class PipelineQuery:
 
     def _start(self, once: bool) -> StreamingQuery:
         ends = once or not self.source.streams
-        starts = planned_batch(self.checkpoint) == self._planned_before
+        starts = self.job.starts and planned_batch(self.checkpoint) == self._planned_before
         self.session.dataSource.register(bound_to(replace(self.job, starts=starts, ends=ends)))
         writer = (
             self._loaded()
