@@ -15,7 +15,7 @@ from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.spark_start import SparkStart
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.state.begun_tables import Begun, refuse_anothers
-from cdckit.engine.state.runner_handover import hand_to_spark, open_state
+from cdckit.engine.state.runner_handover import hand_to_spark, note_unbegun, open_state
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.errors import StateError
 from testkit.states import state_in
@@ -72,3 +72,15 @@ def test_the_other_runner_refuses_a_batch_of_tables(state: StateStore, tmp_path:
         refuse_anothers(other, state, tmp_path)
     state.save_offset({"n": 5})
     refuse_anothers(other, state, tmp_path)
+
+
+def test_a_batch_that_was_planned_and_not_begun_is_anybodys_until_spark_goes_on(
+    state: StateStore, tmp_path: Path
+) -> None:
+    """As where it was asked to stop meanwhile."""
+    note_unbegun(state, tmp_path)
+    refuse_anothers("direct", state, tmp_path)
+    assert not handover(settled=False).is_sparks(state, tmp_path)
+    hand_to_spark(state, tmp_path)
+    with pytest.raises(StateError, match="broken off"):
+        refuse_anothers("direct", state, tmp_path)

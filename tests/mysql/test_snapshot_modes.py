@@ -88,6 +88,16 @@ def test_recovery_without_an_offset_is_refused(capture: NewCapture, sql: Sql) ->
         capture(snapshot_mode="recovery").once()
 
 
+def test_recovery_makes_it_anew_once_a_run(capture: NewCapture, sql: Sql) -> None:
+    """Whoever goes on in the same run has the definitions of the log since."""
+    _fill(sql)
+    capture().once()
+    reading = capture(snapshot_mode="recovery")
+    reading.source.open(SourceContext("p", reading.state, starts=False))
+    sql("ALTER TABLE t ADD n INT DEFAULT 7; INSERT INTO t VALUES (3, 'd', 8);")
+    assert _short(reading) == [("c", 3, "d", 8)]
+
+
 # -- always
 
 

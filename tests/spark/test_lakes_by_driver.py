@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import CdcError, RetriableSinkError
 from cdckit.tables.context import TableContext
 from cdckit.tables.lake.on_spark import LakeOnSpark
@@ -84,6 +87,29 @@ def test_tables_change_hands_between_the_runners(lake: SparkShop) -> None:
         log.run(f"INSERT INTO t VALUES ({number}, {number}); UPDATE t SET v = v + 1")
         (log if number % 2 else log.direct).deliver()
     log.assert_equal(["t"])
+
+
+@pytest.mark.parametrize("lake", ["delta"], indirect=True)
+def test_the_direct_runner_goes_on_where_spark_was_stopped(lake: SparkShop) -> None:
+    """Though Spark plans the next batch as soon as the one in hand is done."""
+    log = replace(lake, mode="changelog")
+    log.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+    log.deliver()
+    for first in range(0, 3000, 1000):
+        log.run("".join(f"INSERT INTO t VALUES ({first + number}, 0);" for number in range(500)))
+        runner = SparkRunner(replace(load_pipeline(log.pipeline().written()), batch_max_bytes=4096))
+        stop = threading.Thread(target=_stop_behind_a_batch, args=(runner,))
+        stop.start()
+        runner.run()
+        stop.join()
+        log.direct.deliver()
+    log.assert_equal(["t"])
+
+
+def _stop_behind_a_batch(runner: SparkRunner) -> None:
+    while not runner.figures.commits and not runner.stopping.wait(0.02):
+        pass
+    runner.stopping.stop()
 
 
 @pytest.mark.parametrize("lake", ["delta"], indirect=True)

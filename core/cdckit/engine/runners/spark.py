@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -47,7 +47,7 @@ from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.ledger_file import forget, kept_in
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
-from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
+from cdckit.engine.state.runner_handover import Generation, hand_to_spark, note_unbegun, open_state
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
 
@@ -84,6 +84,7 @@ class SparkRunner(Runner):
         """Of a pipeline whose tail a direct process has, `stage` says when that goes on."""
         super().__init__(pipeline, stage or stopping)
         self._stage = stage
+        self._settled = False
 
     def drive(self, stack: ExitStack, once: bool) -> None:
         """One checkpoint after another, where what lies behind one is gone at the source."""
@@ -136,7 +137,9 @@ class SparkRunner(Runner):
             # A snapshot has splits for all processors; of the log behind a saved offset there is little, most often.
             rehearsal = Rehearsal(session, job, delivery, job.parallelism if kept.offset is None else 1)
             stack.callback(rehearsal.close)
-        self._drive(PipelineQuery(*parts, None if place is None else shown, rehearsal), once)
+        query = PipelineQuery(*parts, None if place is None else shown, rehearsal)
+        self._drive(query, once)
+        self._settled = query.settled
 
     def _answers(
         self,
@@ -355,7 +358,9 @@ class SparkRunner(Runner):
     def _take_back(self, place: HadoopFolder | None) -> None:
         """Takes the query's last offset into the store. Where that fails now, the next start does it."""
         try:
-            open_state(StatePlace.of(self.pipeline), place).close()
+            with closing(open_state(StatePlace.of(self.pipeline), place)) as state:
+                if self._settled:
+                    note_unbegun(state, self.pipeline.folder, place)
         except StateError as error:
             log.warning("%s", error)
 

@@ -34,6 +34,8 @@ log = logging.getLogger("cdckit.runner")
 
 NOTE = "spark"
 """The store's key of the note about the last Spark run."""
+UNBEGUN = "spark_unbegun"
+"""The store's key of the batch that this run has planned and, as it was asked to stop, has not begun."""
 
 HANDOVER_SECONDS = 15.0
 """How long the processes of a killed Spark run may take to let go of the state."""
@@ -126,6 +128,8 @@ def hand_to_spark(
     if last is None or anew or offset != _reached(last, folder, checkpoints):
         last = Generation(uuid.uuid4().hex, offset, authority=True, place=place)
     generation = replace(last, authority=True)
+    if store.get(UNBEGUN) is not None:
+        store.put(UNBEGUN, None)  # from now on it may be begun
     # Noted before Spark starts: whoever opens the state from now on looks into the checkpoint.
     store.put(NOTE, asdict(generation))
     _remove_others(folder / "spark", generation.id)
@@ -133,7 +137,7 @@ def hand_to_spark(
 
 
 def broken_off(store: StateStore, folder: Path, checkpoints: Folder | None = None) -> bool:
-    """Whether the last run on Spark has planned a batch that it did not commit: the next one repeats it.
+    """Whether the last run on Spark has begun a batch that it did not commit: the next one repeats it.
 
     Args:
         store: the pipeline's, as `open_state` gives it.
@@ -143,7 +147,19 @@ def broken_off(store: StateStore, folder: Path, checkpoints: Folder | None = Non
     last = _note(store.get(NOTE))
     if last is None or store.load_offset() != _reached(last, folder, checkpoints):
         return False  # no run goes on from there
-    return batch_in_hand(_checkpoint(last, folder, checkpoints)) is not None
+    batch = batch_in_hand(_checkpoint(last, folder, checkpoints))
+    return batch is not None and store.get(UNBEGUN) != [last.id, batch]
+
+
+def note_unbegun(store: StateStore, folder: Path, checkpoints: Folder | None = None) -> None:
+    """Notes that nothing has come of a batch which the last run on Spark has planned and not committed.
+
+    Args: as `broken_off`.
+    """
+    last = _note(store.get(NOTE))
+    batch = None if last is None else batch_in_hand(_checkpoint(last, folder, checkpoints))
+    if last is not None and batch is not None:
+        store.put(UNBEGUN, [last.id, batch])
 
 
 def current_offset(place: StatePlace) -> Offset | None:
