@@ -54,6 +54,23 @@ def test_a_table_is_finished_when_all_its_parts_are() -> None:
     ]
 
 
+def test_a_table_is_not_finished_before_all_its_parts_are_planned() -> None:
+    """How many there are is told with the last one, in a later batch."""
+    tables = Tables()
+    parts = PartsProgress(tables)
+    for part in (0, 1):
+        parts.part("db.a", part, 0, 0, finished=False)
+    for part in (0, 1):
+        parts.part("db.a", part, 0, 10, finished=True)
+    for rows in (0, 5):
+        parts.part("db.a", 2, 3, rows, finished=bool(rows))
+    assert [(rows, finished) for _, rows, _, finished in tables.told] == [
+        *[(0, False), (0, False)],
+        *[(10, False), (20, False)],
+        *[(20, False), (25, True)],
+    ]
+
+
 def test_a_part_that_is_read_again_begins_anew() -> None:
     tables = Tables()
     parts = PartsProgress(tables)

@@ -99,5 +99,5 @@ class PartsProgress:
         table.rows[part] = rows
         table.parts = parts or table.parts
         (table.finished.add if finished else table.finished.discard)(part)
-        done = len(table.finished) == table.parts
+        done = 0 < table.parts == len(table.finished)  # before its last part is planned, their number is not known
         self._notices.snapshot_progress(data_collection, table.read, table.estimate, done)
