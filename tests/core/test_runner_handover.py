@@ -13,7 +13,7 @@ import pytest
 
 from cdckit.api.record import Offset
 from cdckit.api.state_store import StateStore
-from cdckit.engine.state.runner_handover import NOTE, Generation, hand_to_spark, open_state
+from cdckit.engine.state.runner_handover import NOTE, Generation, hand_to_spark, open_for_planner, open_state
 from cdckit.errors import StateError
 from testkit.states import offset_in, state_in
 
@@ -57,6 +57,32 @@ def test_a_checkpoint_at_the_stores_offset_is_used_again(tmp_path: Path) -> None
     first = hand_over(tmp_path)
     batch(tmp_path, first, 0, {"n": 1})
     assert hand_over(tmp_path) == first
+
+
+def test_a_command_between_two_queries_leaves_the_run_its_checkpoint(tmp_path: Path) -> None:
+    """As `cdc resnapshot` while the source is away: nobody holds the state then."""
+    generation = hand_over(tmp_path)
+    for number in range(2):
+        with state(tmp_path) as store:
+            store.put("asked", number)
+        open_for_planner(state_in(tmp_path), generation.id).close()
+        batch(tmp_path, generation, number, {"n": number})
+        assert offset_in(tmp_path) == {"n": number}
+    assert hand_over(tmp_path) == generation
+
+
+def test_a_command_that_changes_the_offset_meanwhile_ends_the_run(tmp_path: Path) -> None:
+    generation = hand_over(tmp_path)
+    batch(tmp_path, generation, 0, {"n": 0})
+    with state(tmp_path) as store:
+        store.save_offset({"n": 7})
+    with pytest.raises(StateError, match="offset was changed while the pipeline ran"):
+        open_for_planner(state_in(tmp_path), generation.id)
+    assert offset_in(tmp_path) == {"n": 7}
+    later = hand_over(tmp_path)
+    with pytest.raises(StateError, match="or another run of it"):
+        open_for_planner(state_in(tmp_path), generation.id)
+    open_for_planner(state_in(tmp_path), later.id).close()
 
 
 def test_a_batch_that_was_only_planned_belongs_to_its_generation(tmp_path: Path) -> None:

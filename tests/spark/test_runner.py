@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from cdckit.api.hookspecs import hookimpl
 from cdckit.api.plugins import plugin_manager
+from cdckit.cli.held import held
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
@@ -193,6 +194,32 @@ def test_an_idle_source_that_was_reached_is_waited_for_without_end(
         thread.join(SECONDS)
         plugin_manager().unregister(name="connected")
     assert ids(out) == [0, 1]
+
+
+def test_a_command_while_the_source_is_away_leaves_the_run_its_place(
+    script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as `cdc resnapshot`: no planner holds the state then."""
+    away, out, stopping = script.folder / "away", tmp_path / "out.jsonl", StopSignal()
+    pipeline = script.pipeline(tmp_path / "state", "file", waited_for=True, path=out)
+    fill(script, 0, 2)
+    thread = threading.Thread(target=SparkRunner(pipeline, stopping).run)
+    thread.start()
+    try:
+        wait_for(partial(has_lines, out, 2))
+        away.touch()
+        wait_for(lambda: "trying again" in caplog.text)
+        with held(pipeline):
+            fill(script, 2, 3)
+            away.unlink()
+            time.sleep(2)  # the planner waits for the command's end
+        wait_for(partial(has_lines, out, 3))
+    finally:
+        stopping.stop()
+        thread.join(SECONDS)
+    assert offset_in(tmp_path / "state") == {"line": 3}
+    SparkRunner(pipeline).run(once=True)
+    assert ids(out) == [0, 1, 2]
 
 
 class Connected:

@@ -129,7 +129,7 @@ class SparkRunner(Runner):
             self._stage.watch(told)
         relay = Relay(told, self._answers(session, place, ledger, told, notifications))
         stack.callback(relay.close)
-        job = self._job(stack, session, delivery, relay.address, faults, ledger, copied=copied is not None)
+        job = self._job(stack, session, delivery, generation, relay.address, faults, ledger, copied=copied is not None)
         source = self._opened_source(stack)
         parts = (session, job, delivery, checkpoint, self.notices, told, source, self.forecaster(source))
         rehearsal = None
@@ -165,6 +165,7 @@ class SparkRunner(Runner):
         stack: ExitStack,
         session: SparkSession,
         delivery: Delivery,
+        generation: Generation,
         relay: str,
         faults: Address | None,
         ledger: BatchLedger | None,
@@ -184,6 +185,7 @@ class SparkRunner(Runner):
             wait_seconds=self.pipeline.idle_wait_ms / 1000,
             relay=relay,
             log_level=logging.getLogger().level,
+            generation=generation.id,
             copied=copied,
             saves=self.pipeline.state_folder is None,
             measured=self.measured,

@@ -48,6 +48,7 @@ class Job:
         wait_seconds: how long the planner waits for the log's end to move before it says that it did not.
         relay: where the driver listens for logs and notices, or None.
         log_level: from which level on logs are sent there.
+        generation: the run's checkpoint, which tells how far the pipeline has come; None: that is in the state.
         copied: whether the driver makes copies of the state.
         saves: whether the planner saves the offset of each committed batch, so that the checkpoint may be lost.
         measured: whether metrics are served, so that sources count what is frequent too.
@@ -77,6 +78,7 @@ class Job:
     wait_seconds: float = WAIT_SECONDS
     relay: str | None = None
     log_level: int = 0
+    generation: str | None = None
     copied: bool = False
     saves: bool = False
     measured: bool = False

@@ -309,7 +309,7 @@ class Planner:
     def store(self) -> StateStore:
         """The pipeline's state, held until `close`."""
         if self._store is None:
-            self._store = open_for_planner(StatePlace.of(self.job.pipeline))
+            self._store = open_for_planner(StatePlace.of(self.job.pipeline), self.job.generation)
         return self._store
 
     @property

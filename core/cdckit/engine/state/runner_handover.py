@@ -75,7 +75,7 @@ def open_state(place: StatePlace, checkpoints: Folder | None = None) -> StateSto
         StateHeldError: another process holds it.
         StateError: it cannot be opened.
     """
-    store = open_for_planner(place)
+    store = _awaited(place)
     try:
         _settle(store, place.folder, checkpoints)
     except BaseException:
@@ -84,14 +84,31 @@ def open_state(place: StatePlace, checkpoints: Folder | None = None) -> StateSto
     return store
 
 
-def open_for_planner(place: StatePlace) -> StateStore:
-    """The state store of a pipeline while a Spark checkpoint is the authority.
+def open_for_planner(place: StatePlace, generation: str | None = None) -> StateStore:
+    """The state store of a pipeline for the planner of a query, held until it is closed.
 
-    The processes of a Spark run that was killed are waited for: they end by themselves within seconds.
+    Args:
+        place: where the state is.
+        generation: whose checkpoint is the authority; None: none is.
 
     Raises:
         StateHeldError: another process holds it.
-        StateError: it cannot be opened.
+        StateError: it cannot be opened, or its offset is another one than when the run began.
+    """
+    store = _awaited(place, generation)
+    try:
+        if generation is not None:
+            _go_on(store, place.folder, generation)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _awaited(place: StatePlace, generation: str | None = None) -> StateStore:
+    """The state store. The processes of a Spark run that was killed are waited for: they end within seconds.
+
+    For a run that goes on, so is a command that has begun while nobody held the state.
     """
     deadline, said = time.monotonic() + HANDOVER_SECONDS, False
     while True:
@@ -99,13 +116,30 @@ def open_for_planner(place: StatePlace) -> StateStore:
             return place.open()
         except StateHeldError:
             last = _note(place.kept(NOTE))
-            if last is None or not last.authority or time.monotonic() > deadline:
+            if last is None or not (last.authority or last.id == generation) or time.monotonic() > deadline:
                 raise
             if not said:
-                log.info("waiting for the processes of the last run on Spark to let go of the state")
+                log.info("waiting for another process to let go of the state")
             said = True
             with ended_by_stop():
                 time.sleep(0.2)
+
+
+def _go_on(store: StateStore, folder: Path, generation: str) -> None:
+    """Makes a run's checkpoint the authority again.
+
+    Before the first query and between two of them, as while the source is away, nobody holds the state. A command that
+    opens it then, such as `cdc resnapshot`, finds the offset in the store, and may change it.
+    """
+    last = _note(store.get(NOTE))
+    if last is not None and last.id == generation and last.authority:
+        return
+    if last is None or last.id != generation or store.load_offset() != _reached(last, folder):
+        raise StateError(
+            "the offset was changed while the pipeline ran (`cdc offsets`, or another run of it): start it again, and "
+            "it goes on from the one that is saved"
+        )
+    _keep(store, replace(last, authority=True))
 
 
 def hand_to_spark(
@@ -128,12 +162,16 @@ def hand_to_spark(
     if last is None or anew or offset != _reached(last, folder, checkpoints):
         last = Generation(uuid.uuid4().hex, offset, authority=True, place=place)
     generation = replace(last, authority=True)
-    if store.get(UNBEGUN) is not None:
-        store.put(UNBEGUN, None)  # from now on it may be begun
     # Noted before Spark starts: whoever opens the state from now on looks into the checkpoint.
-    store.put(NOTE, asdict(generation))
+    _keep(store, generation)
     _remove_others(folder / "spark", generation.id)
     return generation
+
+
+def _keep(store: StateStore, generation: Generation) -> None:
+    if store.get(UNBEGUN) is not None:
+        store.put(UNBEGUN, None)  # from now on it may be begun
+    store.put(NOTE, asdict(generation))
 
 
 def broken_off(store: StateStore, folder: Path, checkpoints: Folder | None = None) -> bool:
