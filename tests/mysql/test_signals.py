@@ -77,6 +77,8 @@ KEYS = {
     "negative": ("a DECIMAL(10, 2), b TIME, PRIMARY KEY (b, a)", [f"{n - 20}.5, '-0{n % 3}:00:00'" for n in range(40)]),
     "unique": ("a BIGINT UNSIGNED NOT NULL UNIQUE, b INT", [f"{2**64 - 1 - n}, {n}" for n in range(40)]),
     "bit": ("a BIT(10) PRIMARY KEY", [f"b'{n * 25:b}'" for n in range(40)]),
+    "float": ("a FLOAT PRIMARY KEY", [f"{1234561 + n}" for n in range(44)]),
+    "floats": ("a FLOAT(7, 2), b INT, PRIMARY KEY (a, b)", [f"{n // 20}.1, {n}" for n in range(40)]),
     "no date": ("a DATE, b INT, PRIMARY KEY (a, b)", [f"'0000-00-00', {n}" for n in range(40)]),
 }
 
@@ -85,7 +87,7 @@ def test_every_kind_of_key_can_be_followed(signalled: Signalled, sql: Sql) -> No
     for number, (columns, rows) in enumerate(KEYS.values()):
         values = ", ".join(f"({row})" for row in rows)
         sql(f"SET sql_mode = ''; CREATE TABLE k{number} ({columns}); INSERT INTO k{number} VALUES {values};")
-    signalled.signal(data_collections=[rf"{signalled.database}\.k\d"])
+    signalled.signal(data_collections=[rf"{signalled.database}\.k\d+"])
     signalled.once()
     for number, (kind, (_, rows)) in enumerate(KEYS.items()):
         found = signalled.reads(f"k{number}")

@@ -23,6 +23,12 @@ def key_order(columns: Sequence[Column]) -> KeyOrder:
     return KeyOrder([_expression(column) for column in columns], nullable=any(column.optional for column in columns))
 
 
+def selected(columns: Sequence[Column]) -> str:
+    """What gives the values of a key; the server shows a FLOAT with fewer digits than it has."""
+    shown = zip(columns, map(_expression, columns), strict=True)
+    return ", ".join(f"{name} + 0e0" if column.base_type == "FLOAT" else name for column, name in shown)
+
+
 def ordered_as(column: Column) -> str:
     """The column with what its order depends on; numbers of all types have one."""
     if column.base_type in _NUMBERS:

@@ -18,7 +18,7 @@ from cdckit_mysql.ddl import load_table
 from cdckit_mysql.events.versions import TableVersion, TableVersions
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.incremental.conditions import Askable, checked_condition, checked_statement, is_statement
-from cdckit_mysql.incremental.key_order import SqlKey, key_order, ordered_as, sql_key
+from cdckit_mysql.incremental.key_order import SqlKey, key_order, ordered_as, selected, sql_key
 from cdckit_mysql.incremental.limits import conditioned
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.rows import open_rows
@@ -43,12 +43,14 @@ class _Plan:
         version: its definition and what makes its records.
         columns: those that it is read in the order of, and what that depends on.
         order: the order of its rows.
+        selected: what gives the values of its key.
         places: where the values that tell rows apart stand in a row.
     """
 
     version: TableVersion
     columns: tuple[str, ...]
     order: KeyOrder
+    selected: str
     places: tuple[int, ...]
 
     def identity(self, row: Row) -> Hashable:
@@ -185,7 +187,7 @@ class TableChunks(Chunks[Row]):
         """The greatest key now, while no definition can change."""
         plan, connection = self._plan(wanted), self._server()
         statement = (
-            f"SELECT {plan.order.columns} FROM {rows_from(plan.version.table.id, wanted.filter)} "  # noqa: S608
+            f"SELECT {plan.selected} FROM {rows_from(plan.version.table.id, wanted.filter)} "  # noqa: S608
             f"ORDER BY {plan.order.descending} LIMIT 1"
         )
         with driver_errors(self._config, f"reading the last key of {wanted.name}"):
@@ -236,7 +238,7 @@ class TableChunks(Chunks[Row]):
         size = self._config.incremental_snapshot_chunk_size
         found = query(
             connection,
-            f"SELECT {plan.order.columns} FROM {source} AND {plan.order.between(after, last)} "  # noqa: S608
+            f"SELECT {plan.selected} FROM {source} AND {plan.order.between(after, last)} "  # noqa: S608
             f"ORDER BY {plan.order.columns} LIMIT 1 OFFSET {size - 1}",
         )
         bound = sql_key(connection, found[0]) if found else last
@@ -283,7 +285,8 @@ class TableChunks(Chunks[Row]):
                 "NO_PRIMARY_KEY",
             )
         ordered = tuple(map(ordered_as, columns))
-        return _Plan(version, ordered, key_order(columns), tuple(shown.index(name) for name in names))
+        places = tuple(shown.index(name) for name in names)
+        return _Plan(version, ordered, key_order(columns), selected(columns), places)
 
     def _is_masked(self, table: Table, name: str) -> bool:
         """Whether rows hold a column cut or masked; those of the records' key they hold whole."""
