@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from crash.proof import assert_complete, assert_each_once, without_repeats
 from crash.targets import ExactTarget, FileTarget, KafkaTarget, Target
-from spark.hands import BACKLOG, BESIDE, OPTIONS, SECONDS, SNAPSHOT, await_records, await_spark, await_tail, held
+from spark.hands import BACK, BACKLOG, BESIDE, OPTIONS, SECONDS, SNAPSHOT, await_records, await_spark, await_tail, held
 from spark.shop import random_seed, shop_source
 from testkit.journal import Change, Journal, Key
 from testkit.running import Pipeline, Running
@@ -114,6 +115,32 @@ def _in_turn(shop: Shop, writer: ShopWriter, process: Running, target: Target) -
         assert BACKLOG in process.log
         ended = process.stop()
     assert ended.code == 0, ended.stderr
+
+
+@pytest.mark.nightly
+def test_java_that_was_killed_in_the_tail_is_started_anew(shop: Shop, tmp_path: Path) -> None:
+    """It has nothing in hand then, and is what takes most memory."""
+    target = FileTarget(tmp_path)
+    pipeline = shop.pipeline(tmp_path, target)
+    writer = ShopWriter(shop.server, shop.name, shop.journal, 1, accounts=100, pause=0.01)
+    known = shop.journal.lengths()
+    assert pipeline.run("--once", seconds=SECONDS).code == 0
+    with pipeline.running() as process:
+        with writer:
+            await_spark(process)
+            with held(writer):
+                await_tail(process)
+                [java] = [one for one in psutil.Process(process.process.pid).children(True) if one.name() == "java"]
+                java.kill()
+                process.wait_until(lambda: java.status() == psutil.STATUS_ZOMBIE, "Java's end")
+            process.wait_until(lambda: "it is started anew" in process.log, "another stage on Spark", SECONDS)
+            with held(writer):
+                process.wait_until(lambda: process.log.count(BACK) > 1, "the tail", SECONDS)
+            await_records(process, target)
+        ended = process.stop()
+    assert ended.code == 0, ended.stderr
+    assert pipeline.run("--once", seconds=SECONDS).code == 0
+    assert_each_once(target.delivered(), shop.journal, defaultdict(int, known))
 
 
 @pytest.mark.parametrize("kind", ["exactly-once", pytest.param("at-least-once", marks=pytest.mark.nightly)])

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 from cdckit.engine.spark.delta import VERIFIED
 from cdckit.engine.spark.given import ARGUMENTS
@@ -53,6 +54,16 @@ def start_java(settings: Mapping[str, str], arguments: Sequence[str]) -> None:
     finally:
         said.pass_on()
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+
+
+def forget_ended_java() -> None:
+    """Lets go of a JVM that this process has started and that has ended since, so that another one may be started."""
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None or process.poll() is None:
+        return
+    log.warning("Java has ended (code %d): it is started anew", process.returncode)
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from cdckit.engine.config.requirements import SPECULATES, is_on
 from cdckit.engine.spark.class_archive import archive_options
 from cdckit.engine.spark.delta import SESSION, delta_package, delta_settings
-from cdckit.engine.spark.gateway import start_java
+from cdckit.engine.spark.gateway import forget_ended_java, start_java
 from cdckit.engine.spark.given import given_outside
 from cdckit.engine.spark.java import require_java
 from cdckit.errors import ConfigError
@@ -71,6 +71,7 @@ def start_session(name: str, settings: Mapping[str, str], *, delta: bool) -> Spa
         ConfigError: there is no Java, Spark does not start with these settings, or the session that is there cannot
             write Delta tables.
     """
+    forget_ended_java()
     if SparkContext._active_spark_context is not None:
         return _fitting(SparkSession.builder.getOrCreate(), delta=delta)
     require_java()
