@@ -89,7 +89,7 @@ class KafkaSink(Sink):
         existing = client.existing_topics()
         self._topics.exist(existing)
         if self._transactions is not None:
-            self._transactions.open(context.name, self._settings, client, existing)
+            self._transactions.open(context.name, self._settings, client, existing, resumes=context.resumes)
 
     def write(self, messages: Messages) -> None:
         """Takes a batch; creates topics that are missing, and waits while the buffer is full.
@@ -109,7 +109,7 @@ class KafkaSink(Sink):
                 self._produce(client, part, report)
         client.served(client.producer.poll, 0)
         if self._transactions is not None and len(messages):
-            self._transactions.wrote()
+            self._transactions.wrote(messages.topics)
 
     def flush(self) -> None:
         """Returns once every message is acknowledged.

@@ -7,6 +7,7 @@ producer: whether it was committed after all, the next one reads in the topic.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -19,8 +20,11 @@ from cdckit import RetriableSinkError, SinkError, Transactions
 from cdckit.waiting import answer_of
 from cdckit_kafka.client import Client
 from cdckit_kafka.config import KafkaSinkConfig
+from cdckit_kafka.hanging import HangingError, first_records
 from cdckit_kafka.offset_topic import Noted, OffsetTopic
 from cdckit_kafka.refusals import LASTING, advice_of
+
+log = logging.getLogger("cdckit.kafka")
 
 _STEP_SECONDS = 1.0
 _COMMIT_SECONDS = 0.2
@@ -46,16 +50,34 @@ class KafkaTransactions(Transactions):
         self._idle = 0.0
         self._left = 0.0
         self._overdue = 0
+        self._topics: set[str] = set()
 
-    def open(self, pipeline: str, settings: Mapping[str, str], client: Client, existing: Iterable[str]) -> None:
+    def open(
+        self,
+        pipeline: str,
+        settings: Mapping[str, str],
+        client: Client,
+        existing: Iterable[str],
+        *,
+        resumes: bool,
+    ) -> None:
         """Fences the producer before this one, and reads the offset.
+
+        Args:
+            pipeline: its name.
+            settings: the producer's.
+            client: it.
+            existing: the topics that there are.
+            resumes: whether what is behind the offset is written again.
 
         Raises:
             SinkError: the brokers refuse, or none answers.
         """
+        self._resumes = resumes
         self._id = settings["transactional.id"]
         self._timeout = int(settings["transaction.timeout.ms"]) / 1000
         self._client = client
+        self._settings = settings
         self._topic = OffsetTopic(self._config, pipeline, settings)
         self._topic.ensure(client, existing)
         self._enter()
@@ -94,20 +116,22 @@ class KafkaTransactions(Transactions):
             number="CDC4106",
         )
 
-    def wrote(self) -> None:
-        """Notes that the source has its turn."""
+    def wrote(self, topics: Iterable[str]) -> None:
+        """Notes where the transaction has written, and that the source has its turn."""
+        self._topics.update(topics)
         self._left = time.monotonic()
 
     def commit(self, place: Any) -> None:
         """Writes the place, too, and commits."""
         self.begin()
         noted = Noted(self._run, place)
+        record = self._topic.record(noted, self._topics)
         client = self._client
         try:
-            self._asked(lambda: client.producer.produce(*self._topic.record(noted)))
+            self._asked(lambda: client.producer.produce(*record))
         except BufferError:
             client.flush()
-            self._asked(lambda: client.producer.produce(*self._topic.record(noted)))
+            self._asked(lambda: client.producer.produce(*record))
         client.flush()  # what is refused is told by its record
         # A commit whose answer is late is asked for again: librdkafka then waits for the same one. It is short each
         # time, as the client is deaf to a stop meanwhile.
@@ -117,6 +141,7 @@ class KafkaTransactions(Transactions):
         wait.over()
         client.errors.clear()
         self._noted, self._began, self._overdue = noted, None, 0
+        self._topics.clear()
 
     def rollback(self) -> Any:
         """Begins anew with another producer, for which Kafka aborts what this one has left behind.
@@ -130,6 +155,7 @@ class KafkaTransactions(Transactions):
             raise self._too_long()
         self._client.close()
         self._began = None
+        self._topics.clear()
         self._client = self._connect()
         self._client.existing_topics()
         # Another run that has come meanwhile must not be fenced by this one, which is the older: the two would fence
@@ -161,7 +187,37 @@ class KafkaTransactions(Transactions):
         while not self._answered(lambda: answer_of(lambda: self._client.producer.init_transactions(_STEP_SECONDS))):
             wait.still(1)
         wait.over()
-        self._noted = self._topic.newest(self._client, settled=True)
+        while True:
+            try:
+                self._noted = self._topic.newest(self._client, settled=True)
+            except HangingError as hanging:
+                self._take_back(hanging)
+            else:
+                return
+
+    def _take_back(self, hanging: HangingError) -> None:
+        """Has Kafka abort what it has left open, in each partition by a transaction that is aborted itself."""
+        if hanging.topics is None or not self._resumes:
+            raise SinkError(
+                f"Kafka has ended a transaction of '{self._id}' and left it open in topic '{self._topic.name}': "
+                "kafka-transactions.sh find-hanging tells where, and kafka-transactions.sh abort ends it there. What "
+                "was in it is seen by nobody: deliver it again",
+                number="CDC4113",
+            )
+        log.warning(
+            "Kafka has ended a transaction of '%s' and left it open in its topics: it is aborted there, and what was "
+            "in it is written again",
+            self._id,
+        )
+        producer = self._client.producer
+        self._asked(producer.begin_transaction)
+        for copy in first_records(self._client, self._settings, hanging.topics):
+            self._asked(lambda copy=copy: producer.produce(*copy))  # type: ignore[misc]
+        self._client.flush()
+        wait = self._client.wait(f"Kafka to abort a transaction of '{self._id}'")
+        while not self._answered(lambda: producer.abort_transaction(_COMMIT_SECONDS)):
+            wait.still(1)
+        wait.over()
 
     def _answered(self, call: Callable[[], object]) -> bool:
         """Whether Kafka has answered; false: ask again.

@@ -31,6 +31,7 @@ class SinkContext:
             `flush` returns; a sink that cannot tell such messages from other faults raises in any case.
         parsed: of a message that is read back: what the JSON of its key or value would say, of its topic, `key` or
             `value`, and the bytes; raises ValueError where the serializer has not written that.
+        resumes: whether all that comes behind the place of the sink's last transaction is written again.
     """
 
     name: str
@@ -42,6 +43,7 @@ class SinkContext:
     around_position: tuple[str, str] = ("", "")
     refused: Callable[[Messages, str], None] | None = None
     parsed: Callable[[str, str, bytes], Any] = field(default=lambda _topic, _part, data: orjson.loads(data))
+    resumes: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,12 @@ ENTRIES = (
         "The table has no key, and the topic is compacted.",
         "set its `cleanup.policy` to delete, or give the table a key (`message.key.columns`).",
     ),
+    Entry(
+        "CDC4113",
+        "Kafka has left a transaction open",
+        "Its end is decided, and partitions have not heard of it: readers of committed records wait there.",
+        "end it with `kafka-transactions.sh abort`, and deliver again what was in it.",
+    ),
     Entry("CDC4201", "the schema registry refuses", "Login, certificate or address are wrong.", "see the message."),
     Entry("CDC4202", "the schema registry is away", "It cannot be reached now.", "the pipeline tries again."),
     Entry(

@@ -42,7 +42,7 @@ class WriteJob:
         sink = make(self.sink.registration, self.sink.config)
         assert isinstance(sink, Sink)  # no job is made for others
         try:
-            sink.open(SinkContext(self.name, once=True, around_position=self.around_position))
+            sink.open(SinkContext(self.name, once=True, around_position=self.around_position, resumes=False))
             yield sink
         finally:
             sink.close()
