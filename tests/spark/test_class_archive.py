@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from cdckit.engine.spark.class_archive import archive_folder, archive_options, find_archive, fingerprint, keep_archive
+from cdckit.engine.spark.class_archive import (
+    END_SECONDS,
+    archive_folder,
+    archive_options,
+    find_archive,
+    fingerprint,
+    keep_archive,
+)
 from cdckit.engine.spark.java import java_program
 from cdckit.engine.spark.session import JAVA_OPTIONS, LATE_COMPILER, session_settings
 
@@ -47,6 +56,18 @@ def test_one_that_is_there_is_used() -> None:
     newer = kept(b"a newer one")
     assert next(archive_options("")) == f'"{FITS}{newer}"'
     assert list(archive_folder().iterdir()) == [newer]
+
+
+def test_what_a_killed_call_has_left_goes_with_the_next_archive() -> None:
+    folder = archive_folder()
+    folder.mkdir(parents=True)
+    left, written_now = folder / "2.partial", folder / "3.partial"
+    for partial in (left, written_now):
+        partial.touch()
+    long_ago = time.time() - END_SECONDS - 60
+    os.utime(left, (long_ago, long_ago))
+    archive = kept()
+    assert set(folder.iterdir()) == {archive, written_now}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ were: its name tells which, and how large it is, as Java itself does not notice 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
@@ -18,6 +19,8 @@ from pyspark.find_spark_home import _find_spark_home
 from cdckit.engine.spark.home import cache_folder, linked_home
 from cdckit.engine.spark.java import java_program
 
+END_SECONDS = 300.0
+"""How long Java may take to write the archive once it is to end."""
 QUIET = "-Xlog:cds*=off"
 """Java warns of archives on standard output, which carries data."""
 _SAID = ("SharedArchiveFile", "ArchiveClassesAtExit", "-Xshare")
@@ -62,6 +65,8 @@ def find_archive() -> Path | None:
 def keep_archive(partial: Path) -> Path:
     """Puts an archive in the place of those that were made before; gives its path. JVMs that use one go on with it.
 
+    What a call that was killed has left of one goes, too.
+
     Raises:
         OSError: the folder cannot be changed.
     """
@@ -70,6 +75,9 @@ def keep_archive(partial: Path) -> Path:
     for other in kept.parent.glob("*.jsa"):
         if other != kept:
             other.unlink(missing_ok=True)
+    for left in kept.parent.glob("*.partial"):
+        if time.time() - left.stat().st_mtime > END_SECONDS:
+            left.unlink(missing_ok=True)
     return kept
 
 

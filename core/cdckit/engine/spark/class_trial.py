@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from cdckit.engine.spark.class_archive import QUIET, archive_folder, fits_options, keep_archive
+from cdckit.engine.spark.class_archive import END_SECONDS, QUIET, archive_folder, fits_options, keep_archive
 from cdckit.engine.spark.delta import delta_settings
 from cdckit.engine.spark.session import JAVA_OPTIONS, start_session
 from cdckit.errors import CdcError, ConfigError
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cdckit.runner")
 
-END_SECONDS = 300.0
-"""How long Java may take to write the archive once it is to end."""
 _FORMAT = "cdckit_trial"
 _ROWS = 100
 
