@@ -30,10 +30,11 @@ class SharedTarget(DeltaTarget):
         config: the sink's.
         topic: the topic that the table is for.
         place: the folder of all tables, on this machine.
+        opened: as for any such table.
     """
 
-    def __init__(self, session: SparkSession, config: LakeConfig, topic: str, place: str) -> None:
-        super().__init__(session, config, topic)
+    def __init__(self, session: SparkSession, config: LakeConfig, topic: str, place: str, opened: float) -> None:
+        super().__init__(session, config, topic, opened)
         self._light = by_delta_rs.DeltaTarget(place, {}, topic)
         self._largest = config.small_table_bytes
         self._current = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -116,6 +117,7 @@ class LakeSink(SparkTableSink):
             )
         self._session = session
         self._context = context
+        self._opened = time.time()
         unfollowed = context.skipped - {"t"} if context.marks else context.skipped
         if self.config.mode == "mirror" and unfollowed:
             log.warning(
@@ -348,10 +350,10 @@ class LakeSink(SparkTableSink):
 
     def _target(self, topic: str) -> SparkTarget:
         if self._driver is not None:
-            return SharedTarget(self._session, self.config, topic, self._driver.place)
-        kind: Callable[[SparkSession, LakeConfig, str], SparkTarget]
-        kind = DeltaTarget if self.config.format == "delta" else ParquetTarget
-        return kind(self._session, self.config, topic)
+            return SharedTarget(self._session, self.config, topic, self._driver.place, self._opened)
+        if self.config.format == "delta":
+            return DeltaTarget(self._session, self.config, topic, self._opened)
+        return ParquetTarget(self._session, self.config, topic)
 
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""

@@ -39,13 +39,21 @@ class SparkTarget(Target):
 
 
 class DeltaTarget(SparkTarget):
-    """One Delta table, by its path or its name."""
+    """One Delta table, by its path or its name.
+
+    Args:
+        session: Spark's.
+        config: the sink's.
+        topic: the topic that the table is for.
+        opened: when the sink was, in seconds since 1970; it makes no table where that is not told.
+    """
 
     changes_rows = True
 
-    def __init__(self, session: SparkSession, config: LakeConfig, topic: str) -> None:
+    def __init__(self, session: SparkSession, config: LakeConfig, topic: str, opened: float = 0.0) -> None:
         self.session = session
         self.topic = topic
+        self._sink_opened = opened
         self.path = None if config.path is None else _folder(config.path, topic)
         self.name = None if config.database is None else f"{config.database}.{quoted(table_name(topic))}"
         self._config = config
@@ -112,7 +120,7 @@ class DeltaTarget(SparkTarget):
     def _remove_unfinished(self, notes: Mapping[str, str]) -> None:
         """What a process has left that was killed while it made the table."""
         if self.path is not None:
-            remove_unfinished(self.session, self.path)
+            remove_unfinished(self.session, self.path, self._sink_opened)
         elif is_sparks_own(self.session, self._config):
             told = {name: text for name, text in notes.items() if name in _OURS}
             remove_unknown(self.session, self._config.database_parts[-1], table_name(self.topic), told)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from cdckit.tables.delta.files import OURS
 from cdckit_spark.folders import hadoop_path
 
 log = logging.getLogger("cdckit.spark")
@@ -18,11 +19,23 @@ _FIRST = f"{0:020}.json"
 """The commit by which a table is made."""
 
 
-def remove_unfinished(session: SparkSession, path: str) -> None:
-    """Takes a log without a commit away: to Delta, it is a broken table."""
+def remove_unfinished(session: SparkSession, path: str, opened: float) -> None:
+    """Takes away what there is of a table without a commit: Delta makes none there.
+
+    Args:
+        session: Spark's.
+        path: the table's folder.
+        opened: when this run's sink was, in seconds since 1970: data files that its workers have put there are needed.
+    """
     files, place = hadoop_path(session, f"{path}/{_LOG}")
-    if files.exists(place) and not any(name.endswith(".json") for name in _names(files, place)):
+    if files.exists(place):
+        if any(name.endswith(".json") for name in _names(files, place)):
+            return
         files.delete(place, True)
+    files, place = hadoop_path(session, path)
+    for status in files.listStatus(place) if files.exists(place) else ():
+        if str(status.getPath().getName()).endswith(OURS) and status.getModificationTime() < opened * 1000:
+            files.delete(status.getPath(), False)
 
 
 def remove_unknown(session: SparkSession, database: str, table: str, notes: Mapping[str, str]) -> None:

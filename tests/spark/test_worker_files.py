@@ -197,6 +197,23 @@ def test_a_new_table_with_properties_is_made_by_spark_before_it_has_files(worker
     assert _files(asking.task(_row(2)))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cluster.by": "id"},
+        {"table.delta.logRetentionDuration": "interval 10 days"},
+        {"small.batch.rows": 0},
+    ],
+)
+def test_a_file_of_a_batch_that_was_killed_stands_in_nobodys_way(workers: Workers, options: dict[str, Any]) -> None:
+    """The first batch of a new table, before the table has a log; the next run has other options."""
+    assert _files(workers.task(_row(1)))
+    assert workers.on_disk()
+    other = Workers(workers.session, workers.lake, **options)
+    other.sink(options.get("small.batch.rows", DRIVER)).write(other.frame_of(other.packets([_row(1)])), 0)
+    assert workers.content("id", "name") == [(1, "n1")]
+
+
 @pytest.mark.parametrize("name", ["spark.sql.parquet.compression.codec", "spark.hadoop.parquet.block.size"])
 def test_settings_that_say_how_spark_makes_files_are_kept_to(workers: Workers, name: str) -> None:
     assert workers.sink(DRIVER).shares_folders

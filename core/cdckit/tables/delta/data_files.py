@@ -15,7 +15,7 @@ from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import FileSystem, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
-from cdckit.tables.delta.files import DICTIONARY_BYTES, INDEXED, ROWS
+from cdckit.tables.delta.files import DICTIONARY_BYTES, INDEXED, OURS, ROWS
 from cdckit.tables.delta.statistics import Statistics
 from cdckit.tables.lake.data_files import DataFile, DataFiles, DataFileWriter
 
@@ -63,7 +63,7 @@ class DeltaFiles(DataFiles):
 class _Writer(DataFileWriter):
     def __init__(self, place: FileSystem, schema: pa.Schema, statistics: Statistics) -> None:
         self._place = place
-        self._name = f"part-00000-{uuid4()}-c000.snappy.parquet"  # as all that write such tables call them
+        self._name = f"part-00000-{uuid4()}{OURS}"
         self._statistics = statistics
         self._file = place.open_output_stream(self._name)
         self._writer = pq.ParquetWriter(

@@ -13,6 +13,9 @@ many values, too, but late: writing took 10 to 25 % more CPU, and a file of 200,
 ROWS = 128 << 10
 """So many rows are held, compressed, until they are written; a million by default."""
 
+OURS = "-cdckit.snappy.parquet"
+"""How the names of files end that Spark's workers write: where no table came of them, they are known by that."""
+
 
 def files_with(**properties: Any) -> WriterProperties:
     """How files that take a batch's rows are written, with some more of the properties that delta-rs has."""
