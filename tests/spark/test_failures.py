@@ -58,6 +58,14 @@ def test_a_python_process_that_was_killed_is_tried_again(said: str) -> None:
     assert "is gone" in str(found)
 
 
+@pytest.mark.parametrize("said", ["java.io.EOFException", "java.net.SocketException: Broken pipe"])
+def test_a_planner_that_was_killed_is_tried_again(said: str) -> None:
+    runner = "org.apache.spark.sql.execution.python.streaming.PythonStreamingSourceRunner"
+    found = recover(f"{said}\n\tat java.io\n\tat {runner}.latestOffset(PythonStreamingSourceRunner.scala:235)")
+    assert type(found) is RetriableSourceError
+    assert "is gone" in str(found)
+
+
 def test_a_worker_that_was_killed_within_a_task_is_tried_again() -> None:
     found = recover("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)\n\tat org.apache")
     assert type(found) is RetriableSourceError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _NOT_STARTED = "Python worker failed to connect back"
 """What Spark says of a Python process that did not get going within its limit, as on a machine that is overloaded."""
@@ -14,6 +15,11 @@ _KILLED = "IOException: Stream closed", "IOException: Broken pipe", "EOFExceptio
 """What Spark says, with that class below, where the process is gone that starts its Python workers: it learns of it by
 asking it.
 """
+
+_PLANNER = "PythonStreamingSourceRunner."
+"""The class that asks the Python process which plans a stream's batches."""
+_UNHEARD = "EOFException", "Broken pipe", "Connection reset"
+"""What Spark says, with that class below, where that process is gone."""
 
 _GONE = "a Python process that Spark kept is gone: killed, perhaps by a system that was out of memory"
 
@@ -30,5 +36,9 @@ def lost_process(text: str) -> str | None:
         return _OVERLOADED
     if lost := _EXECUTOR_LOST.search(text):
         return f"Spark has lost an executor: {lost[1].rstrip()}"
-    killed = _CRASHED in text or (_FACTORY in text and any(said in text for said in _KILLED))
+    killed = _CRASHED in text or _says(text, _FACTORY, _KILLED) or _says(text, _PLANNER, _UNHEARD)
     return _GONE if killed else None
+
+
+def _says(text: str, by: str, any_of: Sequence[str]) -> bool:
+    return by in text and any(said in text for said in any_of)
