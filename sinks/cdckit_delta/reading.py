@@ -21,9 +21,19 @@ def current_rows(path: str, storage_options: Mapping[str, str] | None = None) ->
         storage_options: how an object store is reached, as delta-rs names it.
     """
     storage = dict(storage_options) if storage_options else None
-    table = DeltaVersion(DeltaTable(path, storage_options=storage))
-    if not DeltaTable.is_deltatable(path + SUFFIX, storage):
-        return with_changes(table, None, ())
-    side = DeltaTable(path + SUFFIX, storage_options=storage)
+    mirror, side = _together(path, storage)
+    if side is None:
+        return with_changes(DeltaVersion(mirror), None, ())
     key = names_in(side.metadata().configuration.get(f"cdckit.{KEY}", ""))
-    return with_changes(table, DeltaVersion(side), key)
+    return with_changes(DeltaVersion(mirror), DeltaVersion(side), key)
+
+
+def _together(path: str, storage: dict[str, str] | None) -> tuple[DeltaTable, DeltaTable | None]:
+    """A mirror and its changes of one moment: none of them was merged, and forgotten, between the two looks."""
+    mirror = DeltaTable(path, storage_options=storage)
+    while True:
+        waits = DeltaTable.is_deltatable(path + SUFFIX, storage)
+        side = DeltaTable(path + SUFFIX, storage_options=storage) if waits else None
+        before, mirror = mirror, DeltaTable(path, storage_options=storage)
+        if mirror.version() == before.version():
+            return mirror, side

@@ -37,6 +37,7 @@ _PASSING = (
 )
 _OTHERS = (
     NamespaceAlreadyExistsError,
+    NotImplementedError,
     NoSuchIdentifierError,
     NoSuchNamespaceError,
     NoSuchTableError,
@@ -51,7 +52,8 @@ _OTHERS = (
 )
 _AWAY = re.compile(
     r"connection (?:refused|reset|closed|aborted)|timed? ?out|max retries exceeded|name or service not known"
-    r"|database is locked|SlowDown|ServiceUnavailable|TooManyRequests|InternalError|\b50[0234]\b"
+    r"|database is locked|SlowDown|ServiceUnavailable|TooManyRequests|InternalError"
+    r"|(?:HTTP status |status code:? |\()50[0234]\b|\b50[0234] Server Error"
     r"|Throttling|InternalServiceException|OperationTimeoutException",
     re.IGNORECASE,
 )
@@ -91,6 +93,8 @@ FAULTS: tuple[type[Exception], ...] = (*KINDS, OSError, ImportError)
 
 def passes(error: Exception) -> bool:
     """Whether the same work, done once more, may succeed: somebody else has committed first, for one."""
+    if refuses_rows(error):
+        return False
     return isinstance(error, _PASSES) or _AWAY.search(str(error)) is not None
 
 

@@ -21,7 +21,10 @@ from pyiceberg.transforms import (
     TruncateTransform,
     YearTransform,
 )
+from pyiceberg.types import DoubleType, FloatType, IcebergType
 
+_UNFIT = (FloatType, DoubleType)
+"""Types of which pyiceberg writes rows with 0.0 and with -0.0 into both partitions."""
 AnyTransform: TypeAlias = Transform[Any, Any]
 
 _NUMBERED: dict[str, Callable[[int], AnyTransform]] = {"bucket": BucketTransform, "truncate": TruncateTransform}
@@ -118,10 +121,14 @@ def partition_spec(schema: Schema, terms: Iterable[Term]) -> PartitionSpec:
     fields: list[PartitionField] = []
     for term in terms:
         column = next((column for column in schema.fields if column.name == term.column), None)
-        if column is not None and term.transform.can_transform(column.field_type):
+        if column is not None and _takes(term.transform, column.field_type):
             number = PARTITION_FIELD_ID_START + len(fields)
             fields.append(PartitionField(column.field_id, number, term.transform, term.name))
     return PartitionSpec(*fields)
+
+
+def _takes(transform: AnyTransform, kind: IcebergType) -> bool:
+    return transform.can_transform(kind) and not isinstance(kind, _UNFIT)
 
 
 def unused(schema: Schema, spec: PartitionSpec, terms: Sequence[Term]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
 
 from cdckit import names_in
 from cdckit.tables.lake.current import with_changes
@@ -19,11 +20,22 @@ def current_rows(catalog: Catalog, name: str) -> pa.Table:
         catalog: the mirror's, as pyiceberg has it.
         name: the mirror's, with its namespace.
     """
-    table = catalog.load_table(name)
+    mirror, side = _together(catalog, name)
+    if side is None:
+        return with_changes(_version(mirror), None, ())
+    return with_changes(_version(mirror), _version(side), names_in(side.properties.get(f"{OURS}{KEY}", "")))
+
+
+def _together(catalog: Catalog, name: str) -> tuple[Table, Table | None]:
+    """A mirror and its changes of one moment: none of them was merged, and forgotten, between the two looks."""
     beside = name + SUFFIX.replace("~", "__")
-    mirror = IcebergVersion(table.metadata, table.io)
-    if not catalog.table_exists(beside):
-        return with_changes(mirror, None, ())
-    side = catalog.load_table(beside)
-    key = names_in(side.properties.get(f"{OURS}{KEY}", ""))
-    return with_changes(mirror, IcebergVersion(side.metadata, side.io), key)
+    mirror = catalog.load_table(name)
+    while True:
+        side = catalog.load_table(beside) if catalog.table_exists(beside) else None
+        before, mirror = mirror, catalog.load_table(name)
+        if mirror.metadata.current_snapshot_id == before.metadata.current_snapshot_id:
+            return mirror, side
+
+
+def _version(table: Table) -> IcebergVersion:
+    return IcebergVersion(table.metadata, table.io)

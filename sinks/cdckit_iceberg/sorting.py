@@ -9,6 +9,12 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Transaction
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER, SortDirection, SortField, SortOrder
+from pyiceberg.table.update import (
+    AddSortOrderUpdate,
+    AssertDefaultSortOrderId,
+    SetDefaultSortOrderUpdate,
+    TableUpdate,
+)
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import PrimitiveType
 
@@ -27,12 +33,26 @@ def unsort(change: Transaction, gone: Collection[int]) -> None:
     fields = _fields(change.table_metadata)
     if not any(field.source_id in gone for field in fields):
         return
+    left = [field for field in fields if field.source_id not in gone]
+    if not left:
+        _forget_order(change)
+        return
     names = _names(change.table_metadata)
     with change.update_sort_order() as update:
-        for field in fields:
-            if field.source_id not in gone:
-                add = update.asc if field.direction is SortDirection.ASC else update.desc
-                add(names[field.source_id], field.transform, field.null_order)
+        for field in left:
+            add = update.asc if field.direction is SortDirection.ASC else update.desc
+            add(names[field.source_id], field.transform, field.null_order)
+
+
+def _forget_order(change: Transaction) -> None:
+    """Leaves a table without an order, which pyiceberg cannot be asked for where a table has never been without."""
+    number = UNSORTED_SORT_ORDER.order_id
+    updates: list[TableUpdate] = [SetDefaultSortOrderUpdate.model_validate({"sort-order-id": number})]
+    if change.table_metadata.sort_order_by_id(number) is None:
+        updates.insert(0, AddSortOrderUpdate.model_validate({"sort-order": UNSORTED_SORT_ORDER}))
+    default = change.table_metadata.default_sort_order_id
+    before = AssertDefaultSortOrderId.model_validate({"default-sort-order-id": default})
+    change._apply(tuple(updates), (before,))
 
 
 def in_order(rows: pa.Table, metadata: TableMetadata) -> pa.Table:

@@ -6,10 +6,18 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from cdckit.tables.delta.placing import Placing
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.delta.version import DeltaVersion
+from cdckit.tables.lake.deferred import MARKS, SUFFIX, DeferredChanges
+from cdckit.tables.lake.pyarrow_rows import schema_of
+from cdckit.tables.lake.target import Merge
+from cdckit.tables.layout import ABSENT
+from cdckit.tables.target import BatchId
 from cdckit_delta.reading import current_rows
 from delta_sink.shop import Shop
 from histories.lakes import has_version
@@ -96,6 +104,71 @@ def test_small_files_are_put_together(shop: Shop) -> None:
             log.run(f"INSERT INTO t VALUES ({number}, 1, '')")
             time.sleep(0.1)
         process.wait_until(lambda: _compacted(path) and _rows(path) == 9, "files put together", 120)
+
+
+COLUMNS = {"id": "int", "v": "string", "__position": "string"}
+
+
+class Waiting:
+    """A mirror, and the newest value of its only row, which waits beside it."""
+
+    def __init__(self, folder: Path, **properties: str) -> None:
+        self.target = DeltaTarget(str(folder), {}, "t", Placing(properties=properties))
+        self.target.create(COLUMNS, {})
+        self.deferred = DeferredChanges(self.target, 1000)
+        self.number = 0
+
+    def wait(self, value: str) -> None:
+        """Appends the value to those that wait."""
+        self.number += 1
+        row = [[1], [value], [str(self.number)], ["c"], [None]]
+        changes = pa.table(row, schema=schema_of({**COLUMNS, **MARKS}))
+        self.deferred.append(changes, COLUMNS, ("id",), BatchId("p/g", self.number))
+
+    def apply(self) -> None:
+        """Merges it."""
+        changes = self.deferred.changes(COLUMNS).drop_columns([ABSENT])
+        self.target.merge(Merge(changes, ("id",), (), ()), BatchId("p/g/applied", self.deferred.version))
+        self.deferred.clear("p/g")
+        self.target.refresh()
+
+
+def test_changes_are_read_that_are_merged_between_two_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, is_there = Waiting(tmp_path), DeltaTable.is_deltatable
+    waiting.wait("old")
+    waiting.apply()
+    waiting.wait("new")
+
+    def merged_first(*place: Any) -> bool:
+        if waiting.deferred.waiting:
+            waiting.apply()
+        return is_there(*place)
+
+    monkeypatch.setattr(DeltaTable, "is_deltatable", merged_first)
+    assert current_rows(waiting.target.path).column("v").to_pylist() == ["new"]
+
+
+def test_files_of_what_was_merged_are_removed(tmp_path: Path) -> None:
+    waiting = Waiting(tmp_path, **{"delta.deletedFileRetentionDuration": "interval 0 days"})
+    for value in ("one", "other"):
+        waiting.wait(value)
+        waiting.apply()
+    waiting.wait("waits")
+    waiting.deferred.maintain()
+    assert len(list(Path(waiting.target.path + SUFFIX).glob("*.parquet"))) == 1
+    assert [row["v"] for row in waiting.deferred.changes(COLUMNS).to_pylist()] == ["waits"]
+
+
+def test_what_stands_beside_is_tended_with_the_mirror(shop: Shop) -> None:
+    shop.run(ROWS)
+    sink = {**LONG, "table.delta.deletedFileRetentionDuration": "interval 0 days"}
+    shop.deliver(sink)
+    for value in range(10, 13):
+        shop.run(f"UPDATE t SET v = {value} WHERE id = 1")
+        shop.deliver({**sink, "mirror.apply.interval.ms": 1, "optimize.interval.ms": 1})
+    side = Path(f"{shop.table('t')}{SUFFIX}")
+    assert len(list(side.glob("*.parquet"))) < 2
+    assert (1, 12, "a") in rows(shop.table("t"))
 
 
 def _rows(path: Path) -> int:

@@ -20,11 +20,12 @@ from iceberg_sink.test_evolution import target_in
 
 def test_a_mirror_in_a_catalog_behind_rest(shop: Shop, tmp_path: Path) -> None:
     with rest_catalog(tmp_path) as uri:
-        sink = {"catalog.type": "rest", "catalog.uri": uri, "namespace": "lake.of.tests"}
-        shop.run("CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
+        sink = {"catalog.type": "rest", "catalog.uri": uri, "namespace": "lake.of.tests", "cluster.by": "gone"}
+        shop.run("CREATE TABLE t (id INT PRIMARY KEY, v INT, gone INT)")
+        shop.run("INSERT INTO t VALUES (1, 1, 3), (2, 2, 2), (3, 3, 1)")
         shop.deliver(sink)
         shop.run("UPDATE t SET v = 20 WHERE id = 2; DELETE FROM t WHERE id = 1")
-        shop.run("ALTER TABLE t ADD COLUMN w INT DEFAULT 7; INSERT INTO t VALUES (4, 4, 4)")
+        shop.run("ALTER TABLE t ADD COLUMN w INT DEFAULT 7, DROP COLUMN gone; INSERT INTO t VALUES (4, 4, 4)")
         shop.deliver(sink)
         table = load_catalog("x", type="rest", uri=uri).load_table(f"lake.of.tests.{shop.name}_{shop.name}_t")
         rows = sorted((row["id"], row["v"], row["w"]) for row in by_duckdb(table))

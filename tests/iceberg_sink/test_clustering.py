@@ -29,3 +29,14 @@ def test_files_have_the_order_of_the_columns(shop: Shop, mode: str) -> None:
     deliver(shop)
     assert not shop.unequal()
     assert_read_alike(shop, "t")
+
+
+def test_the_only_column_goes(shop: Shop) -> None:
+    shop = shop.with_sink("mirror", {"cluster.by": ["w"]})
+    shop.run("CREATE TABLE t (id INT PRIMARY KEY, w INT, v INT); INSERT INTO t VALUES (1, 2, 1), (2, 1, 2)")
+    deliver(shop)
+    shop.run("ALTER TABLE t DROP COLUMN w; INSERT INTO t VALUES (3, 3)")
+    deliver(shop)
+    assert not shop.unequal()
+    assert lake_of(shop).table("t").sort_order().is_unsorted
+    assert_read_alike(shop, "t")

@@ -11,13 +11,16 @@ import pyarrow as pa
 import pytest
 from pyiceberg.exceptions import CommitFailedException
 
+from cdckit.errors import SinkError
 from cdckit.tables.lake.finder import Finder
 from cdckit.tables.lake.folding import KEPT
 from cdckit.tables.lake.target import Merge
 from cdckit.tables.layout import OP
 from cdckit.tables.target import BatchId
 from cdckit_iceberg import files
+from cdckit_iceberg.config import IcebergConfig
 from cdckit_iceberg.faults import passes
+from cdckit_iceberg.sink import IcebergSink
 from cdckit_iceberg.target import IcebergTarget
 from iceberg_sink.reading import by_duckdb
 from iceberg_sink.test_evolution import files_of, found, made, target_in
@@ -127,3 +130,15 @@ def test_keys_of_several_columns() -> None:
     finder = Finder(keys, ["a", "b", "c"])
     rows = pa.concat_tables([keys.slice(2), keys.slice(0, 2), keys.slice(0, 1).set_column(1, "b", pa.array(["y"]))])
     assert finder.rows(rows).to_pylist() == [2, 3, 0, 1, None]
+
+
+def test_a_format_that_is_not_written_is_told(tmp_path: Path) -> None:
+    faults = IcebergSink(IcebergConfig.load({"catalog.type": "sql"}, "sink")[0]).faults
+    with pytest.raises(SinkError, match="V3 is not yet supported"), faults.told("t"):
+        made(tmp_path, COLUMNS, {"id": pa.array([1], pa.int32()), "v": ["a"]}, **{"table.format-version": "3"})
+
+
+def test_numbers_in_what_is_wrong_with_a_value_are_no_answers_of_stores() -> None:
+    assert not passes(pa.ArrowInvalid("Integer value 500 not in range: -128 to 127"))
+    assert passes(OSError("AWS Error UNKNOWN (HTTP status 503) during PutObject operation"))
+    assert not passes(OSError("No such file: /lake/500/orders"))

@@ -104,4 +104,4 @@ def _merger(table: DeltaTable, changes: pa.Table, same: str, batch: BatchId, *, 
 
 def _equal(name: str, *, nulls: bool = False) -> str:
     how = "is not distinct from" if nulls else "="
-    return f"t.{quoted(name)} {how} s.{quoted(name)}"
+    return f"(t.{quoted(name)} {how} s.{quoted(name)})"  # what is not distinct would take in an `and` behind it

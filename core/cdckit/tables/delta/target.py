@@ -77,8 +77,8 @@ class DeltaTarget(LakeTarget):
         return self.path
 
     def beside(self, suffix: str) -> Self:
-        """A table of the same topic, in a folder whose name has something behind this one's."""
-        other = type(self)("", self._storage, self.topic)
+        """A table of the same topic, in a folder whose name has something behind this one's, with its properties."""
+        other = type(self)("", self._storage, self.topic, Placing(properties=self._placing.properties))
         other.path = self.path + suffix
         return other
 

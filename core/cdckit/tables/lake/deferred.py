@@ -33,11 +33,12 @@ class DeferredChanges:
 
     Args:
         target: the mirror.
-        interval_ms: how long they wait.
+        interval_ms: how long they wait; 0: none are to wait any more, and what does is merged with the next change.
     """
 
     def __init__(self, target: LakeTarget, interval_ms: int) -> None:
         self._side = target.beside(SUFFIX)
+        self.takes_more = bool(interval_ms)
         self._seconds = interval_ms / 1000
         self._since = -math.inf
         """When there were changes first; in the beginning some may wait for longer than this process is there."""
@@ -57,6 +58,8 @@ class DeferredChanges:
 
     def version_of(self, application: str) -> int | None:
         """The number of the last batch of an application that is here."""
+        if not self.takes_more and not self.waiting:
+            return None
         return self._side.version_of(application)
 
     def takes(self, columns: Columns) -> bool:
@@ -100,3 +103,8 @@ class DeferredChanges:
         """Forgets them, which the mirror has now."""
         self._side.clear(BatchId(f"{application}/cleared", self.version))
         self._waiting = False
+
+    def maintain(self) -> None:
+        """Puts small files together, and forgets versions and files of what was merged long ago."""
+        if self._side.exists():
+            self._side.maintain()

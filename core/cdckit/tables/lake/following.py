@@ -30,8 +30,8 @@ class Following:
         self._evolution = evolution
         self._text = config.unavailable_value_placeholder
         self._keeps = config.mode == "history"
-        interval = config.mirror_apply_interval_ms if config.mode == "mirror" else 0
-        self._deferred = DeferredChanges(target, interval) if interval else None
+        waits = config.mode == "mirror"
+        self._deferred = DeferredChanges(target, config.mirror_apply_interval_ms) if waits else None
 
     def version_of(self, application: str) -> int | None:
         """The number of the last batch of an application that waits beside the table."""
@@ -53,6 +53,11 @@ class Following:
         mirror.merge(deferred.changes(columns), deferred.key)
         deferred.clear(application)
 
+    def maintain(self) -> None:
+        """Tends what stands beside the table."""
+        if self._deferred is not None and self._deferred.takes_more:
+            self._deferred.maintain()
+
     def put(self, rows: TableRows, marks: Sequence[Mark], gone: Emptied, batch: BatchId) -> None:
         """Brings the table to the state behind a batch.
 
@@ -69,7 +74,7 @@ class Following:
             return
         comments = evolution.comments if evolution.rebuilt else None
         mirror = Mirror(self._target, evolution.columns, batch, self._text, evolution.fitting, comments)
-        key = mirror.waits(rows, gone) if self._deferred is not None else ()
+        key = mirror.waits(rows, gone) if self._deferred is not None and self._deferred.takes_more else ()
         if self._deferred is not None and key:
             if not self._deferred.takes(evolution.columns):
                 self.apply(batch.application)

@@ -124,6 +124,8 @@ class LakeTable:
             self._maintained = time.monotonic()
             if self.target.exists():
                 self.target.maintain()
+            if self._following is not None:
+                self._following.maintain()
 
     def _require_begun(self, rows: TableRows) -> None:
         """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""
