@@ -22,6 +22,7 @@ from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.lake.data_files import DataFile, FiledRows
 from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.options import LakeOptions
+from cdckit.tables.lake.record_bytes import about_bytes
 from cdckit.tables.lake.rows import TableRows, WaitingRows
 from cdckit.tables.lake.table import Asked, LakeTable
 from cdckit.tables.lake.target import LakeTarget
@@ -40,7 +41,7 @@ FULL_BYTES = 8 << 20
 FILED_BYTES = 1 << 20
 """So much those of one changelog take before they are put into a file, where they must not be committed yet."""
 _GATHERED = 2000
-"""So many records become columns together, or a few more."""
+"""So many records become columns together, or a few more; fewer where their values take `FULL_BYTES`."""
 
 
 class LakeSink(DirectTableSink):
@@ -72,7 +73,7 @@ class LakeSink(DirectTableSink):
         self._tables: dict[str, LakeTable] = {}
         self._waiting: dict[str, WaitingRows] = {}
         self._records: list[Record] = []
-        self._bytes = 0
+        self._bytes = self._in_records = 0
         self._written = Written((), self._last_batch)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._pool: ThreadPoolExecutor | None = None
@@ -132,9 +133,10 @@ class LakeSink(DirectTableSink):
         if self._written:
             records, marks = self._written.records(records), self._written.marks(marks)
         self._records += records
+        self._in_records += about_bytes(records)
         for routed in marks:
             self._of(routed.topic).add_mark(self._encoder.seen(routed))
-        if len(self._records) >= _GATHERED:
+        if len(self._records) >= _GATHERED or self._in_records >= FULL_BYTES:
             self._gather()
             if whole and self.full:
                 self._spill()
@@ -176,7 +178,7 @@ class LakeSink(DirectTableSink):
             self._bytes += batch.nbytes
         for topic, mark in told:
             self._of(topic).add_mark(mark)
-        self._records = []
+        self._records, self._in_records = [], 0
 
     def _of(self, topic: str) -> WaitingRows:
         waiting = self._waiting.get(topic)
@@ -218,7 +220,8 @@ class LakeSink(DirectTableSink):
         """Forgets what waits."""
         for waiting in self._waiting.values():
             waiting.discard()
-        self._waiting, self._bytes, self._records = {}, 0, []
+        self._waiting, self._records = {}, []
+        self._bytes = self._in_records = 0
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
