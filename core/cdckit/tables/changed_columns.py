@@ -240,7 +240,8 @@ class ColumnChanges:
     def _free(self, name: str) -> str:
         """A name for what was called so."""
         numbers = (f"{name}__{number}" for number in range(1, len(self.columns) + 2))
-        return next(one for one in numbers if one not in self.columns)
+        taken = {one.lower() for one in self.columns}
+        return next(one for one in numbers if one.lower() not in taken)
 
     # Columns that come, go and stay
 
@@ -273,15 +274,30 @@ class ColumnChanges:
             if action is Action.KEEP:
                 taken.places[name] = None
                 return
-        taken.places[name] = name
-        if new and self._policy.keeps and name in self.columns and not self.definitions.uses(name, taken.history):
-            self._move({name: self._free(name)})  # its values are another column's
-        older = self.older.arrived(taken.history, taken.position, taken.layout, name, name) if new else None
-        if name not in self.columns:
-            self._alteration.add(name, kind, older)
+        place = self._place(taken, name)
+        if new and self._policy.keeps and place in self.columns and not self.definitions.uses(place, taken.history):
+            self._move({place: self._free(place)})  # its values are another column's
+            place = name
+        taken.places[name] = place
+        older = self.older.arrived(taken.history, taken.position, taken.layout, name, place) if new else None
+        if place not in self.columns:
+            self._alteration.add(place, kind, older)
             self._describe(taken, name)
         else:
-            self._typed(taken, name, name, kind)
+            self._typed(taken, name, place, kind)
+
+    def _place(self, taken: _Taken, name: str) -> str:
+        """Where a column's values go: under its name, or one that the table does not tell from it."""
+        if name in self.columns or not self._target.folds_case:
+            return name
+        found = next((one for one in self.columns if one.lower() == name.lower()), name)
+        if found != name and found in taken.places:
+            raise SinkError(
+                f"table {self._target}: columns '{name}' and '{found}' differ in upper and lower case alone (source "
+                f"{taken.layout.source}), and Delta tells no case apart: name one of them otherwise on its way here "
+                "(ReplaceField), or leave it out"
+            )
+        return found
 
     def _describe(self, taken: _Taken, name: str) -> None:
         """A new column comes with its comment."""

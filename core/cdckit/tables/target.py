@@ -45,6 +45,9 @@ class Target(ABC):
     changes_rows: ClassVar[bool] = False
     """Whether rows that are there can be changed."""
 
+    folds_case: ClassVar[bool] = False
+    """Whether no two columns may have names that differ in upper and lower case alone."""
+
     alters_at_once: ClassVar[bool] = False
     """Whether it is given all steps of an alteration together (`alter`), or each by a method of its own."""
 

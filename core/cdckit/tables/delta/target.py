@@ -65,6 +65,8 @@ class DeltaTarget(LakeTarget):
         placing: how its rows are put into files.
     """
 
+    folds_case = True
+
     def __init__(self, place: str, storage: Mapping[str, str], topic: str, placing: Placing = _ANY) -> None:
         self.topic = topic
         self._placing = placing
