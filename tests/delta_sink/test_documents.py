@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,41 @@ def test_a_mirror_equals_its_collections(
         key: (one.get("name"), one.get("n", {}).get("x")) for key, one in documents.items()
     }
     assert {str(row["p"]) for row in rows} == {"1.50", "None"}
+
+
+def test_each_change_has_the_time_at_which_the_server_made_it(
+    mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, afterwards: ExitStack
+) -> None:
+    source = {
+        "type": "mongodb",
+        "topic.prefix": "p",
+        "mongodb.connection.string": mongo.uri,
+        "database.include.list": unique_name,
+    }
+    pipelines = {}
+    for mode in ("changelog", "history"):
+        (tmp_path / mode).mkdir()
+        sink = {"type": "delta", "mode": mode, "path": str(tmp_path / mode / "lake")}
+        pipelines[mode] = Pipeline(tmp_path / mode, source, sink, {"name": mode})
+    afterwards.callback(mongo.drop_database, unique_name)
+    with mongo.client() as client:
+        a = client[unique_name]["a"]
+        a.insert_one({"_id": 0})
+        for pipeline in pipelines.values():
+            assert pipeline.run("--once").code == 0
+        begun_ms = time.time_ns() // 1_000_000
+        a.insert_one({"_id": 1})
+        time.sleep(0.05)
+        a.update_one({"_id": 1}, {"$set": {"x": 1}})
+        for pipeline in pipelines.values():
+            assert pipeline.run("--once").code == 0
+    read_ms = time.time_ns() // 1_000_000
+    log = sorted(_rows(tmp_path / "changelog" / "lake" / f"p.{unique_name}.a"), key=lambda row: str(row["__position"]))
+    made, updated = (row for row in log if row["__op"] in ("c", "u"))
+    assert begun_ms <= made["__source_ts_ms"] < updated["__source_ts_ms"] <= made["__ts_ms"] <= read_ms
+    versions = [row for row in _rows(tmp_path / "history" / "lake" / f"p.{unique_name}.a") if row["id"] == "1"]
+    begun = sorted(round(row["__valid_from"].timestamp() * 1000) for row in versions)
+    assert begun == [made["__source_ts_ms"], updated["__source_ts_ms"]]
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -201,7 +201,7 @@ def test_collections_have_declared_columns_or_the_document(
         assert (row["_op"], row["id"], row["document"].count("Ada")) == ("r", "1", 1)
         declared = "name string, price decimal(10,2), address.city string"
         with Stream({**options, "state": str(tmp_path / "b"), "documentColumns": declared}) as stream:
-            rows = stream.batch()
+            rows, begun = stream.batch(), datetime.now(UTC)
             people.update_one({"_id": 1}, {"$set": {"name": "Bea"}})
             people.delete_one({"_id": 1})
             deadline = time.monotonic() + 60
@@ -209,4 +209,5 @@ def test_collections_have_declared_columns_or_the_document(
                 rows += stream.batch()
         assert told(rows, "id", "price", "address_city")[1] == ("r", "1", Decimal("12.50"), "Bern")
         assert told(rows[-1:], "id", "name") == [("d", "1", None)]
+        assert all(abs((row["_ts"] - begun).total_seconds()) < 300 for row in rows[2:])
         client.drop_database(unique_name)

@@ -15,7 +15,7 @@ from cdckit.tables.documents import DeclaredColumn, DocumentRows
 from cdckit.tables.groups import Group, Mode, RowGroup, key_group, source_name, truncate_group
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
-from cdckit.tables.shapes import EnvelopeShape, Facts, carries_rows, hole_of, shape_of
+from cdckit.tables.shapes import EnvelopeShape, Facts, SharedFacts, carries_rows, hole_of, shape_of
 from cdckit.tables.sink import Packet
 
 _REMOVED = Facts("d", deleted=True)
@@ -42,7 +42,7 @@ class TableEncoder:
         self._groups: dict[tuple[Any, ...], Group] = {}
         self._deleted: Record | None = None
         self._template: Template | None = None
-        self._facts = _REMOVED
+        self._shared = SharedFacts(_REMOVED, None, None)
         self._run: _Run | None = None
         self._emptied: list[tuple[str, Mark]] = []
 
@@ -153,7 +153,7 @@ class TableEncoder:
             if before is None:
                 raise _fault(record, "an update of a table without a key, and without the row before")
             group.add_record(before.values, record, replace(_REMOVED, source_ts_ms=facts.source_ts_ms))
-        elif not facts.deleted and isinstance(value, TemplateStruct):
+        elif not facts.deleted and isinstance(value, TemplateStruct) and self._shared.are_whole:
             self._run = _Run.of(record, value, shape, group, facts)
         group.add_record(image.values, record, facts)
 
@@ -188,13 +188,13 @@ class TableEncoder:
         return group
 
     def _facts_of(self, value: Struct, shape: EnvelopeShape) -> Facts:
-        """Events of one template share their facts."""
+        """Events of one template share their facts, but for times that are filled in."""
         if not isinstance(value, TemplateStruct):
             return shape.facts(value.values)
         if value.template is not self._template:
             self._template = value.template
-            self._facts = shape.facts(value.template.values)
-        return self._facts
+            self._shared = shape.shared_facts(value.template)
+        return self._shared.of(value.fills)
 
     def _flattened(self, record: Record, value: Struct) -> None:
         deleted = str(value.get("__deleted", "false")).lower() == "true"

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from cdckit.api.schema import Schema
-from cdckit.api.struct import Struct, Template, TemplateStruct
+from cdckit.api.struct import Path, Struct, Template, TemplateStruct
 
 _NO_ROWS = ("SchemaChangeKey", "SchemaChangeValue", "TransactionMetadataValue", "MessageValue", "Heartbeat")
 """The last part of the schema names of events that carry no rows; a key's where the value has no schema."""
+
+_TOLD_IN_SECONDS = frozenset({"ts_sec", "sec"})
+"""Members of source blocks of before Debezium 0.10 that say when a change was made, in the place of ts_ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,35 @@ FACT_COLUMNS = (
 """The columns of `Facts`."""
 
 
+@dataclass(frozen=True, slots=True)
+class SharedFacts:
+    """What change events of one template say besides the rows.
+
+    Attributes:
+        facts: what is the same in all of them.
+        made: which of the template's fills says when a change was made; None: the template does.
+        read: the same of when it was read.
+    """
+
+    facts: Facts
+    made: int | None
+    read: int | None
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether nothing of them is filled in."""
+        return self.made is None and self.read is None
+
+    def of(self, fills: tuple[Any, ...]) -> Facts:
+        """Those of one event."""
+        if self.are_whole:
+            return self.facts
+        same = self.facts
+        made_ms = same.source_ts_ms if self.made is None else fills[self.made]
+        read_ms = same.ts_ms if self.read is None else fills[self.read]
+        return Facts(same.op, same.deleted, made_ms, read_ms, same.db, same.table)
+
+
 class EnvelopeShape:
     """Where the parts of an envelope stand, for one schema.
 
@@ -74,6 +106,16 @@ class EnvelopeShape:
             ts_ms=None if self.ts_ms is None else values[self.ts_ms],
             db=database,
             table=table,
+        )
+
+    def shared_facts(self, template: Template) -> SharedFacts:
+        """What envelopes of one template say besides the rows, with the times that fill its holes."""
+        source: Struct = template.values[self.source]
+        made = None if _TOLD_IN_SECONDS & source.schema.index.keys() else source.schema.index.get("ts_ms")
+        return SharedFacts(
+            self.facts(template.values),
+            None if made is None else _hole_at(template, (self.source, made)),
+            None if self.ts_ms is None else hole_of(template, self.ts_ms),
         )
 
     def image(self, value: Struct, *, before: bool) -> Struct | None:
@@ -120,7 +162,11 @@ def _member(value: Struct, at: int | None) -> Any:
 
 def hole_of(template: Template, at: int) -> int | None:
     """Which of a template's fills is the member at `at`."""
-    return next((number for number, hole in enumerate(template.holes) if hole == (at,)), None)
+    return _hole_at(template, (at,))
+
+
+def _hole_at(template: Template, path: Path) -> int | None:
+    return next((number for number, hole in enumerate(template.holes) if hole == path), None)
 
 
 def shape_of(schema: Schema) -> EnvelopeShape | None:
