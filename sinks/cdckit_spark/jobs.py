@@ -8,11 +8,12 @@ Both are the sink's own writers: tables are made, columns follow, and a batch th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Literal, NamedTuple
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from cdckit import ConfigError
 from cdckit.tables.context import TableContext
@@ -80,6 +81,9 @@ class _Writer(NamedTuple):
     application: str
 
 
+_TOLD = {OP: "string", POSITION: "string", TIME: "timestamp"}
+"""The columns that tell of the change, and their types."""
+
 _lock = Lock()
 _open: dict[_Writer, tuple[str, LakeSink]] = {}
 """The sinks of this process by what they write, each with the run of the query that it was opened for."""
@@ -106,27 +110,37 @@ def _write(
             number="CDC2201",
         )
     writer = _Writer(mode, table, tuple(sorted(options.items())), application or query)
-    with _lock:
-        sink = _sink(writer, run, rows, place, options)
+    # Between two calls that no query makes anything may happen to the table, and to the session.
+    sink = _kept(writer, run, rows, place, options) if query else _made(writer, rows, place, options)
     try:
-        return sink.write(map_in_arrow(rows, packets.made, PACKET_SCHEMA), batch)
+        written = sink.write(map_in_arrow(rows, packets.made, PACKET_SCHEMA), batch)
     except BaseException:
         with _lock:
             _open.pop(writer, None)  # what it knows of the table may be older than that
         sink.close()
         raise
-
-
-def _sink(writer: _Writer, run: str, rows: DataFrame, place: Mapping[str, str], options: Mapping[str, str]) -> LakeSink:
-    known, sink = _open.get(writer, ("", None))
-    if sink is not None and known == run:
-        return sink
-    if sink is not None:
+    if not query:
         sink.close()
+    return written
+
+
+def _kept(writer: _Writer, run: str, rows: DataFrame, place: Mapping[str, str], options: Mapping[str, str]) -> LakeSink:
+    """The sink of a run of a query, from batch to batch."""
+    with _lock:
+        known, sink = _open.get(writer, ("", None))
+        if sink is not None and known == run:
+            return sink
+        if sink is not None:
+            sink.close()
+        made = _made(writer, rows, place, options)
+        _open[writer] = run, made
+        return made
+
+
+def _made(writer: _Writer, rows: DataFrame, place: Mapping[str, str], options: Mapping[str, str]) -> LakeSink:
     config, _ = LakeConfig.load({**options, **place, "mode": writer.mode}, "options")
     made = LakeSink(config)
-    made.open(rows.sparkSession, TableContext("job", writer.application))
-    _open[writer] = run, made
+    made.open(rows.sparkSession, TableContext("job", writer.application, commands=False))
     return made
 
 
@@ -176,7 +190,12 @@ def _query(rows: DataFrame) -> tuple[str, str]:
 
 
 def _columns(rows: DataFrame) -> tuple[tuple[str, str], ...]:
-    """The table's columns."""
+    """The table's columns.
+
+    Raises:
+        ConfigError: those that tell of the change lack, or are of other types; or there are two of one name, or one
+            without a type.
+    """
     lacking = [name for name in (OP, POSITION, TIME) if name not in rows.columns]
     if lacking:
         raise ConfigError(
@@ -184,8 +203,23 @@ def _columns(rows: DataFrame) -> tuple[tuple[str, str], ...]:
             "'table' have: select them, too",
             number="CDC2201",
         )
+    if problems := [*_problems(rows.schema)]:
+        raise ConfigError(*problems, number="CDC2203")
     told = {OP, POSITION, TIME}
     return tuple((field.name, field.dataType.simpleString()) for field in rows.schema if field.name not in told)
+
+
+def _problems(schema: StructType) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    for field in schema:
+        found, wanted = field.dataType.simpleString(), _TOLD.get(field.name)
+        if (before := seen.get(field.name.lower())) is not None:
+            yield f"rows: columns '{before}' and '{field.name}' have one name in a table: rename one, or leave it out"
+        seen[field.name.lower()] = field.name
+        if wanted not in (None, found):
+            yield f"rows: {field.name} should be {wanted}, and is {found}: leave it as it was read, or cast it"
+        if found == "void":
+            yield f"rows: column '{field.name}' has no type, as it is null everywhere: cast it"
 
 
 def _source(rows: DataFrame) -> str:

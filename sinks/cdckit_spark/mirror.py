@@ -85,7 +85,7 @@ class Mirror:
             # Where rows that the batch does not name are removed, all files have to be looked at.
             skips = not emptied and self.target.skips_files
             within = key_range(rows, key, self._types, self._fitting, "t.") if skips else None
-            self._merge(self._latest(changes, key, unavailable), key, unavailable, segment, emptied, within)
+            self._merge(self._latest(changes, key, unavailable), key, unavailable, emptied, within)
         elif emptied:
             raise SinkError(
                 f"table {self.target}: rows of one source table were removed, and its rows have no key",
@@ -147,7 +147,6 @@ class Mirror:
         latest: DataFrame,
         key: Sequence[str],
         unavailable: Sequence[str],
-        segment: Segment,
         emptied: Emptied,
         within: Column | None,
     ) -> None:
@@ -161,10 +160,8 @@ class Mirror:
         for name in unavailable:
             kept = _of("s", f"{_KEPT}{name}")
             changed[quoted(name)] = f.when(kept, _of("t", name)).otherwise(_of("s", name))
-        # A merge by key may be done twice and comes to the same. The batch's number is needed where a part of a batch
-        # must not be written over what a later part has made.
-        table = self.target.table(None if segment.whole else self.batch)
-        merge = table.alias("t").merge(latest.alias("s"), same)
+        # With the batch's number: an older one that comes again must not be written over what later ones have made.
+        merge = self.target.table(self.batch).alias("t").merge(latest.alias("s"), same)
         merge = merge.whenMatchedDelete(f"s.{OP} = 'd'").whenMatchedUpdate(set=changed)
         merge = merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=values)
         if emptied:

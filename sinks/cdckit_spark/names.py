@@ -1,7 +1,8 @@
-"""Names of tables and columns that may hold anything, where Spark and PySpark would read more into them."""
+"""Names of tables, columns and types, where Spark and PySpark would read more into them, or something else."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -15,6 +16,13 @@ Batches = Iterator[pa.RecordBatch]
 _REFERENCE = "${"
 """What begins a reference to a setting or a variable of the environment, also within a name between backticks."""
 _SUBSTITUTES = "spark.sql.variable.substitute"
+_INSTANT = re.compile(r"\btimestamp(?![\w:])")
+"""The type; what a struct's members are called stands before a colon."""
+
+
+def sql_type(kind: str) -> str:
+    """A type by the name that it has in SQL whatever `spark.sql.timestampType` says `timestamp` is."""
+    return _INSTANT.sub("timestamp_ltz", kind)
 
 
 def verbatim(session: SparkSession, *texts: str) -> SparkSession:

@@ -9,7 +9,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit import MarkKind
+from cdckit import MarkKind, SinkError
 from cdckit.tables.layout import OP as DONE, POSITION as PLACE, Layout
 from cdckit.tables.marks import Mark
 from cdckit.tables.own_columns import OP, POSITION, TIME
@@ -19,6 +19,7 @@ from cdckit.tables.sink import Packet
 from cdckit.tables.streams import arrow_stream
 
 _PLACE = (PLACE, "string")
+_OPERATIONS = ("c", "u", "r", "d", "t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class OwnPackets:
                 before += sum(len(packet.data) for packet in packets)
 
     def _of(self, batch: pa.RecordBatch) -> Iterator[Packet]:
+        _check(batch)
         emptied = pc.fill_null(pc.equal(batch.column(OP), "t"), False)
         rows, emptying = batch.filter(pc.invert(emptied)), batch.filter(emptied)
         if rows.num_rows:
@@ -120,3 +122,23 @@ class OwnPackets:
                 looked_for = pa.scalar(self.placeholder if text else self.placeholder.encode(), kind)
                 if pc.any(pc.equal(found[name], looked_for)).as_py():
                     yield name
+
+
+def _check(rows: pa.RecordBatch) -> None:
+    """Looks at what tells of the changes.
+
+    Raises:
+        SinkError: a row is of no place in the log, or of no operation that is known.
+    """
+    if rows.column(POSITION).null_count:
+        raise SinkError(
+            f"rows: {POSITION} is null in some, as where an outer join has made them: leave these out, since nothing "
+            "says which of two rows is the newer one",
+            number="CDC4303",
+        )
+    for told in pc.unique(rows.column(OP)).to_pylist():
+        if told is not None and told not in _OPERATIONS:
+            raise SinkError(
+                f"rows: {OP} is '{told}' in some, and should be one of {', '.join(_OPERATIONS)}, as it was read",
+                number="CDC4303",
+            )

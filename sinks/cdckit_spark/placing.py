@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cdckit.tables.target import Columns, literal, quoted
+from cdckit_spark.names import sql_type
 
 log = logging.getLogger("cdckit.spark")
 
@@ -85,7 +86,7 @@ def with_properties(identifier: str, properties: Mapping[str, str]) -> str:
 
 
 def _column(name: str, kind: str, comment: str | None) -> str:
-    return f"{quoted(name)} {kind}" + ("" if comment is None else f" COMMENT {literal(comment)}")
+    return f"{quoted(name)} {sql_type(kind)}" + ("" if comment is None else f" COMMENT {literal(comment)}")
 
 
 def _listed(columns: list[str]) -> str:

@@ -23,6 +23,7 @@ from cdckit.tables.sink import Packet
 from cdckit.tables.streams import rows_of
 from cdckit.tables.target import Columns, quoted
 from cdckit.tables.types import column_type
+from cdckit_spark.names import sql_type
 from cdckit_spark.release import arrow_schema
 
 _UNCUT = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.SNAPSHOT_END})
@@ -141,7 +142,7 @@ class TableRows:
 
     def typed(self, columns: Columns, fitting: Fitting | None = None) -> DataFrame:
         """The rows with just these columns; one that a packet lacks has there what older rows have, or null."""
-        ddl = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
+        ddl = ", ".join(f"{quoted(name)} {sql_type(kind)}" for name, kind in columns.items())
         types = StructType.fromDDL(ddl)
         assert isinstance(types, StructType)
         wanted = arrow_schema(types)

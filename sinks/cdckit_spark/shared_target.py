@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.tables.delta import target as by_delta_rs
 from cdckit.tables.delta.features import keeps_features, left_to_spark
+from cdckit.tables.lake.arrow_types import arrow_schema
 from cdckit.tables.target import NO_COMMENTS, BatchId, Columns
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.targets import DeltaTarget, features_of, needs_mapping
@@ -76,7 +77,7 @@ class SharedTarget(DeltaTarget):
         """Makes the table, with notes about it, and comments."""
         found = self._seen()
         # Which Spark checks, with what it needs; it makes none where workers have put files of the batch already.
-        by_spark = self._placing.asks or (needs_mapping(columns) and not self._is_filed)
+        by_spark = self._placing.asks or _beyond(columns) or (needs_mapping(columns) and not self._is_filed)
         if found is None or by_spark:
             self._current = False
             super().create(columns, notes, comments)
@@ -89,7 +90,8 @@ class SharedTarget(DeltaTarget):
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""
-        if (found := self.light()) is None or features_of(columns) or not keeps_features(found.table):
+        by_spark = features_of(columns) or _beyond(columns)
+        if (found := self.light()) is None or by_spark or not keeps_features(found.table):
             super().add_columns(columns)
         else:
             found.add_columns(columns)
@@ -123,3 +125,12 @@ class SharedTarget(DeltaTarget):
     def _identifier(self) -> str:
         self._current = False
         return super()._identifier
+
+
+def _beyond(columns: Columns) -> bool:
+    """Whether some are of types that Spark alone writes, such as VARIANT."""
+    try:
+        arrow_schema(columns)
+    except ValueError:
+        return True
+    return False

@@ -125,7 +125,8 @@ class LakeSink(SparkTableSink):
                 "set it to 'none' for tables equal to the source's",
                 ",".join(sorted(unfollowed)),
             )
-        self._policy = Policy(self.config.mode == "mirror", self.config.behavior, context.marks)
+        mirrors, behavior = self.config.mode == "mirror", self.config.behavior
+        self._policy = Policy(mirrors, behavior, context.marks, commands=context.commands)
         self._driver = driver_writer(session, self.config)
         self.shares_folders = self._driver is not None and self._driver.shares_folders
         self._pool = ThreadPoolExecutor(self.config.tables_parallel, "cdckit-table")

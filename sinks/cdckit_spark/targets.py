@@ -12,10 +12,10 @@ from pyspark.sql.types import StructType
 
 from cdckit.tables.destinations import folder_name, table_name
 from cdckit.tables.target import NO_COMMENTS, TOPIC, BatchId, Columns, Target, literal, quoted
-from cdckit_spark.catalogs import is_sparks_own
+from cdckit_spark.catalogs import OWN, is_sparks_own
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.folders import hadoop_path
-from cdckit_spark.names import verbatim
+from cdckit_spark.names import sql_type, verbatim
 from cdckit_spark.own_session import with_settings
 from cdckit_spark.placing import clustered_by, creation, with_properties
 from cdckit_spark.unfinished import remove_unfinished, remove_unknown
@@ -130,14 +130,14 @@ class DeltaTarget(SparkTarget):
         features = features_of(columns)
         if features:
             self._set_properties(features)
-        added = ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
+        added = ", ".join(f"{quoted(name)} {sql_type(kind)}" for name, kind in columns.items())
         self._sql(f"ALTER TABLE {self._identifier} ADD COLUMNS ({added})")
 
     def widen(self, columns: Columns) -> None:
         """Gives columns a wider type, by Delta's type widening: no file is written anew."""
         self._set_properties({"delta.enableTypeWidening": "true"} | features_of(columns))
         for name, kind in columns.items():
-            self._sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(name)} TYPE {kind}")
+            self._sql(f"ALTER TABLE {self._identifier} ALTER COLUMN {quoted(name)} TYPE {sql_type(kind)}")
 
     def drop_column(self, name: str) -> None:
         """Takes a column away, by Delta's column mapping: no file is written anew."""
@@ -232,7 +232,8 @@ class DeltaTarget(SparkTarget):
 
     @property
     def _identifier(self) -> str:
-        return f"delta.{quoted(self.path)}" if self.path else f"{self.name}"
+        # Paths are tables of Spark's own catalog, whatever the session's is.
+        return f"{OWN}.delta.{quoted(self.path)}" if self.path else f"{self.name}"
 
     def _sql(self, text: str) -> DataFrame:
         return verbatim(self.session, text).sql(text)
@@ -301,8 +302,9 @@ class ParquetTarget(SparkTarget):
     def append(self, rows: DataFrame, batch: BatchId) -> None:
         """Writes the batch's own folder, anew where it is there already."""
         # Parquet has no transactions: a batch that is written again overwrites its own folder.
-        folder = f"{self.path}/__batch={batch.application.rpartition('/')[2]}-{batch.number}"
-        rows.write.mode("overwrite").parquet(folder)
+        # Behind the pipeline's name; of what a job has named all, as "eu/day" and "us/day" count for themselves.
+        counted = batch.application.partition("/")[2].replace("/", "%2F")
+        rows.write.mode("overwrite").parquet(f"{self.path}/__batch={counted}-{batch.number}")
         if not self._claimed:
             self.claim()
             self._claimed = True

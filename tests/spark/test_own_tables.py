@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession, functions as f
 
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, SinkError
 from cdckit.spark import CdckitDataSource
 from cdckit_spark.jobs import changelog, mirror
 from spark.own_rows import moment, own_options, pipeline_file, with_orders
@@ -64,12 +66,118 @@ def test_rows_may_go_into_parquet_files(session: SparkSession, tmp_path: Path) -
     assert (row["__op"], row.id, row["__source_ts_ms"], row["__deleted"], row["__db"]) == ("c", 1, 1000, False, None)
 
 
+@pytest.mark.parametrize("small", ["0", "50000"])
+def test_a_batch_that_comes_behind_later_ones_is_passed_over(session: SparkSession, tmp_path: Path, small: str) -> None:
+    """Whoever writes the table, Spark or the driver."""
+    place, options = str(tmp_path / "t"), {"small.batch.rows": small}
+    one = frame(session, ("c", 1, "a"), ("c", 2, "b"))
+    for rows, batch in ((one, 1), (frame(session, ("u", 1, "c"), ("d", 2, "d")), 2), (one, 1)):
+        mirror(rows, place, batch, key=["id"], application="by day", options=options)
+    found = session.read.format("delta").load(place).select("id", "__position").collect()
+    assert [tuple(row) for row in found] == [(1, "c")]
+
+
+@pytest.mark.parametrize("small", ["0", "50000"])
+def test_a_table_that_is_removed_between_two_calls_is_made_anew(
+    session: SparkSession, tmp_path: Path, small: str
+) -> None:
+    for _ in range(2):
+        rows, options = frame(session, ("c", 1, "a")), {"small.batch.rows": small}
+        mirror(rows, str(tmp_path / "t"), 1, key=["id"], application="by day", options=options)
+        assert rows_of(session, tmp_path / "t") == [(1, "x")]
+        shutil.rmtree(tmp_path / "t")
+
+
+def test_applications_count_for_themselves_in_parquet_files(session: SparkSession, tmp_path: Path) -> None:
+    for number, application in enumerate(("eu/day", "us/day", "day")):
+        rows = frame(session, ("c", number, "a"))
+        changelog(rows, str(tmp_path / "t"), 1, application=application, options={"format": "parquet"})
+    assert sorted(row.id for row in session.read.parquet(str(tmp_path / "t")).collect()) == [0, 1, 2]
+
+
+def test_a_column_may_be_of_a_type_that_spark_alone_writes(session: SparkSession, tmp_path: Path) -> None:
+    place = str(tmp_path / "t")
+    for batch, row in enumerate([("c", 1, "a"), ("u", 1, "b")]):
+        rows = frame(session, row).withColumn("document", f.expr("""parse_json('{"a": 1}')"""))
+        mirror(rows, place, batch, key=["id"], application="a")
+    found = session.read.format("delta").load(place).selectExpr("id", "document:a::int", "__position")
+    assert [tuple(row) for row in found.collect()] == [(1, 1, "b")]
+
+
+def test_instants_are_instants_whatever_the_session_calls_a_timestamp(
+    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    first, second = (frame(session, row).withColumn("at", f.expr("timestamp_millis(2000)"))
+                     for row in (("c", 1, "a"), ("u", 1, "b")))  # fmt: skip
+    session.dataSource.register(CdckitDataSource)
+    session.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    try:
+        for batch, rows in enumerate((first, second.withColumn("then", f.col("at")))):
+            options = {"small.batch.rows": "0"}
+            mirror(rows, str(tmp_path / "t"), batch, key=["id"], application="a", options=options)
+        messages = session.read.format("cdckit").options(**own_options(mysql_server, shop, tmp_path / "state")).load()
+        assert dict(messages.dtypes)["timestamp"] == "timestamp"
+        assert messages.where("key is not null").count() >= 2
+    finally:
+        session.conf.unset("spark.sql.timestampType")
+    table = session.read.format("delta").load(str(tmp_path / "t"))
+    assert [dict(table.dtypes)[name] for name in ("at", "then")] == ["timestamp", "timestamp"]
+    assert [tuple(row) for row in table.selectExpr("unix_millis(at)", "unix_millis(then)").collect()] == [(2000, 2000)]
+
+
+def test_a_path_is_a_table_of_sparks_own_catalog(session: SparkSession, tmp_path: Path, unique_name: str) -> None:
+    """Where the session's is one that knows nothing of Delta."""
+    own = session.newSession()
+    for name, value in {
+        "": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+        ".url": f"jdbc:derby:memory:{unique_name};create=true",
+        ".driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+    }.items():
+        own.conf.set(f"spark.sql.catalog.other{name}", value)
+    own.sql("USE other")
+    assert own.catalog.currentCatalog() == "other"
+    first, second = frame(own, ("c", 1, "a")), frame(own, ("u", 1, "b")).withColumn("more", f.lit(7))
+    for batch, rows in enumerate((first, second)):
+        options = {"small.batch.rows": "0", "table.delta.logRetentionDuration": "interval 9 days"}
+        mirror(rows, str(tmp_path / "t"), batch, key=["id"], application="a", options=options)
+    found = session.read.format("delta").load(str(tmp_path / "t")).select("id", "more", "__position")
+    assert [tuple(row) for row in found.collect()] == [(1, 7, "b")]
+
+
+def test_a_change_that_is_not_followed_names_the_option_that_follows_it(session: SparkSession, tmp_path: Path) -> None:
+    place, key = str(tmp_path / "t"), ["id"]
+    mirror(frame(session, ("c", 1, "a")), place, 1, key=key, application="a")
+    other = frame(session, ("c", 2, "b")).withColumn("name", f.lit(5))
+    with pytest.raises(SinkError, match=r"`schema\.evolution: try_evolve` among the options has the table follow"):
+        mirror(other, place, 2, key=key, application="a")
+    mirror(other, place, 2, key=key, application="a", options={"schema.evolution": "try_evolve"})
+    assert rows_of(session, tmp_path / "t") == [(1, "x"), (2, "5")]
+
+
+@pytest.mark.parametrize(("row", "said"), [
+    (("'c' as _op", "cast(null as string) as _position"), "_position is null in some"),
+    (("'delete' as _op", "'b' as _position"), "_op is 'delete' in some, and should be one of c, u, r, d, t"),
+])  # fmt: skip
+def test_rows_that_tell_no_change_are_refused(
+    session: SparkSession, tmp_path: Path, row: tuple[str, str], said: str
+) -> None:
+    rows = frame(session, ("c", 1, "a")).selectExpr("id", "name", *row, "_ts")
+    with pytest.raises(PySparkException, match=said):
+        mirror(rows, str(tmp_path / "t"), 1, key=["id"], application="a")
+
+
 @pytest.mark.parametrize(("call", "said"), [
     (lambda rows, place: mirror(rows, place, 1, application="a"), "the rows do not tell all of their key"),
     (lambda rows, place: mirror(without_line(rows), place, 1, application="a"), "do not tell all of their key"),
     (lambda rows, place: mirror(rows, place, 1, key=["no"], application="a"), "the rows have no column no"),
     (lambda rows, place: mirror(rows, place, 1, key=["id"]), "name what counts them"),
     (lambda rows, place: changelog(rows.drop("_ts"), place, 1, application="a"), "lack the columns _ts"),
+    (lambda rows, place: mirror(rows.withColumnRenamed("name", "ID"), place, 1, key=["id"], application="a"),
+     "columns 'id' and 'ID' have one name"),
+    (lambda rows, place: changelog(rows.withColumn("_position", f.lit(5)), place, 1, application="a"),
+     "_position should be string, and is int"),
+    (lambda rows, place: changelog(rows.withColumn("more", f.lit(None)), place, 1, application="a"),
+     "column 'more' has no type"),
     (lambda rows, _: changelog(rows, "orders", 1, application="a"), "should be a path"),
     (lambda rows, _: changelog(rows, "/lake/_delta_log", 1, application="a"), "should be a path"),
     (lambda rows, place: changelog(rows, place, 1, application="a", options={"mod": "x"}), "options.mod: unknown"),

@@ -37,6 +37,7 @@ class TableContext:
         accepted: gives the source tables whose next change of definition the user has accepted (`cdc schema accept`),
             each with a text that tells one acceptance from the next.
         activity: is told what everything waits for, and "" once that is done.
+        commands: whether there is a pipeline to which the user can say more by commands, such as `cdc schema accept`.
         finds_refused: whether the sink is to say which rows a table refuses (`RowsFoundError`), for others to go on.
     """
 
@@ -49,6 +50,7 @@ class TableContext:
     read_again: Callable[[], Mapping[str, str]] = dict
     accepted: Callable[[], Mapping[str, str]] = dict
     activity: Callable[[str], None] = _unsaid
+    commands: bool = True
     finds_refused: bool = False
 
     @contextmanager

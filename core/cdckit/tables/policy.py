@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from cdckit.tables.behavior import Behavior
 
+_BY_OPTION = "`schema.evolution: try_evolve` among the options"
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -15,6 +17,7 @@ class Policy:
         mirror: whether the tables equal their sources, or are changelogs.
         behavior: what the user has chosen.
         told: whether the source tells marks, so that it can be asked to read a table again.
+        commands: whether the user can accept a change by a command, or by an option alone.
         keeps: whether, in tables that equal their sources otherwise, what was there before is kept.
     """
 
@@ -22,6 +25,7 @@ class Policy:
     behavior: Behavior = field(default_factory=Behavior)
     told: bool = False
     keeps: bool = False
+    commands: bool = True
 
     @property
     def unasked(self) -> Policy | None:
@@ -32,7 +36,7 @@ class Policy:
 
     def advice(self, source: str) -> str:
         """The command that resolves a change of a source table which cannot be followed."""
-        accept = f"`cdc schema accept FILE --table {source}`"
+        accept = f"`cdc schema accept FILE --table {source}`" if self.commands else _BY_OPTION
         if self.behavior.mode == "exception":
             return f"schema.evolution is 'exception': {accept} has the table follow this once"
         if self.mirror and self.told:

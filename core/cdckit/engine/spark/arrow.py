@@ -10,7 +10,7 @@ from cdckit.api.messages import EncodedHeaders, Messages
 
 SPARK_SCHEMA = (
     "topic string, partition int, key binary, value binary, headers array<struct<key: string, value: binary>>, "
-    "timestamp timestamp, position string"
+    "timestamp timestamp_ltz, position string"
 )
 """The columns of the data source, as Spark's DDL."""
 
