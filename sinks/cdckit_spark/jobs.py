@@ -79,6 +79,7 @@ class _Writer(NamedTuple):
     table: str
     options: tuple[tuple[str, str], ...]
     application: str
+    by_query: bool
 
 
 _TOLD = {OP: "string", POSITION: "string", TIME: "timestamp"}
@@ -109,7 +110,7 @@ def _write(
             "what counts them",
             number="CDC2201",
         )
-    writer = _Writer(mode, table, tuple(sorted(options.items())), application or query)
+    writer = _Writer(mode, table, tuple(sorted(options.items())), application or query, application is None)
     # Between two calls that no query makes anything may happen to the table, and to the session.
     sink = _kept(writer, run, rows, place, options) if query else _made(writer, rows, place, options)
     try:
@@ -140,7 +141,9 @@ def _kept(writer: _Writer, run: str, rows: DataFrame, place: Mapping[str, str], 
 def _made(writer: _Writer, rows: DataFrame, place: Mapping[str, str], options: Mapping[str, str]) -> LakeSink:
     config, _ = LakeConfig.load({**options, **place, "mode": writer.mode}, "options")
     made = LakeSink(config)
-    made.open(rows.sparkSession, TableContext("job", writer.application, commands=False))
+    # Spark repeats the last batch of a query; who numbers batches otherwise may write any of them again.
+    context = TableContext("job", writer.application, commands=False, older_may_come=not writer.by_query)
+    made.open(rows.sparkSession, context)
     return made
 
 

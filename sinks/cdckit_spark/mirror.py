@@ -37,6 +37,7 @@ class Mirror:
         placeholder: what stands for an unavailable value.
         fitting: puts rows of other definitions into the columns.
         rebuilt: what columns are for that rows which replace all others bring with them; None: they bring none.
+        older_may_come: whether a batch may come again behind later ones.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Mirror:
         fitting: Fitting,
         *,
         rebuilt: Mapping[str, str] | None = None,
+        older_may_come: bool = False,
     ) -> None:
         self.target = target
         self.columns = list(columns)
@@ -56,6 +58,7 @@ class Mirror:
         self._placeholder = placeholder
         self._fitting = fitting
         self._rebuilt = rebuilt
+        self._older_may_come = older_may_come
 
     def write(self, rows: TableRows, segment: Segment, emptied: Emptied) -> None:
         """Brings the table to the state after a segment. Called again with the same batch, it changes nothing.
@@ -85,7 +88,7 @@ class Mirror:
             # Where rows that the batch does not name are removed, all files have to be looked at.
             skips = not emptied and self.target.skips_files
             within = key_range(rows, key, self._types, self._fitting, "t.") if skips else None
-            self._merge(self._latest(changes, key, unavailable), key, unavailable, emptied, within)
+            self._merge(self._latest(changes, key, unavailable), key, unavailable, segment, emptied, within)
         elif emptied:
             raise SinkError(
                 f"table {self.target}: rows of one source table were removed, and its rows have no key",
@@ -147,6 +150,7 @@ class Mirror:
         latest: DataFrame,
         key: Sequence[str],
         unavailable: Sequence[str],
+        segment: Segment,
         emptied: Emptied,
         within: Column | None,
     ) -> None:
@@ -160,8 +164,10 @@ class Mirror:
         for name in unavailable:
             kept = _of("s", f"{_KEPT}{name}")
             changed[quoted(name)] = f.when(kept, _of("t", name)).otherwise(_of("s", name))
-        # With the batch's number: an older one that comes again must not be written over what later ones have made.
-        merge = self.target.table(self.batch).alias("t").merge(latest.alias("s"), same)
+        # A merge by key may be done twice and comes to the same. The batch's number is needed where it must not be
+        # written over what later ones have made, or a part of it over what a later part has.
+        once = self._older_may_come or not segment.whole
+        merge = self.target.table(self.batch if once else None).alias("t").merge(latest.alias("s"), same)
         merge = merge.whenMatchedDelete(f"s.{OP} = 'd'").whenMatchedUpdate(set=changed)
         merge = merge.whenNotMatchedInsert(f"s.{OP} <> 'd'", values=values)
         if emptied:

@@ -345,7 +345,15 @@ class LakeSink(SparkTableSink):
             return
         text = self.config.unavailable_value_placeholder
         rebuilt = table.comments if table.rebuilt else None
-        mirror = Mirror(target, table.columns, once, text, table.fitting, rebuilt=rebuilt)
+        mirror = Mirror(
+            target,
+            table.columns,
+            once,
+            text,
+            table.fitting,
+            rebuilt=rebuilt,
+            older_may_come=self._context.older_may_come,
+        )
         with self._finding(table, lambda rules: mirror.refused(rows, part, gone, rules)):
             mirror.write(rows, part, gone)
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from cdckit.api.record import Offset
+from cdckit.engine.spark.bounds import place_of
 from cdckit.engine.spark.failures import WorkerError
 from spark.own_rows import Stream, moment, number, own_options, read_rows
 from testkit.servers.mongodb import MongoReplicaSet
@@ -77,6 +78,8 @@ def test_a_time_is_before_what_was_committed_then(mysql_server: MySQLServer, sho
     assert between(mysql_server, shop, next(new), **{"from": evening.isoformat()}) == [4]
     assert between(mysql_server, shop, next(new), **{"from": evening.isoformat(), "to": "2999-01-01"}) == [4]
     assert between(mysql_server, shop, next(new), **{"from": "2999-01-01"}) == []
+    for ancient in ("0001-01-01", "1969-12-31T23:59:59.999Z"):
+        assert between(mysql_server, shop, next(new), **{"from": evening.isoformat(), "to": ancient}) == []
     # A change that was committed in the very millisecond belongs to what begins there.
     rows = read_rows(own_options(mysql_server, shop, next(new), table=f"{shop}.orders", **{"from": noon.isoformat()}))
     third = rows[1]["_ts"].isoformat()
@@ -107,6 +110,22 @@ def test_a_stream_may_begin_at_a_place(mysql_server: MySQLServer, shop: str, tmp
     options = own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders", **{"from": noon.isoformat()})
     with Stream(options) as stream:
         assert [(row["_op"], row["id"]) for row in stream.batch()] == [("c", 2)]
+
+
+def test_a_time_to_come_is_the_end_of_the_log_as_it_is(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    added(mysql_server, shop, 1)
+    options = own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders", **{"from": "2999-01-01"})
+    with Stream(options) as stream:
+        added(mysql_server, shop, 2)
+        assert [row["id"] for row in stream.batch()] == [2]
+
+
+@pytest.mark.parametrize(("text", "ms"), [
+    ("1970-01-01", 0), ("0001-01-01", 0), ("2026-01-31T00:00:00.1239Z", 1769817600123),
+    ("2039-05-08T06:26:45.627Z", 2188448805627), ("2026-01-31T02:00:00.123+02:00", 1769817600123),
+])  # fmt: skip
+def test_times_are_exact_to_the_millisecond(text: str, ms: int) -> None:
+    assert place_of(text) == ms
 
 
 def test_messages_are_bounded_too(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as f
 
@@ -216,6 +218,31 @@ def test_rows_have_the_types_of_the_table(
         "id": 1, "line": 2, "name": "ä", "big": Decimal(2**64 - 1), "seen": datetime(2024, 2, 29, 23, 59, 59, 123000),
         "at": datetime(2024, 3, 1, tzinfo=UTC), "raw": b"\x00\xff", "_op": "r",
     }  # fmt: skip
+
+
+def test_threads_of_a_batch_write_its_tables(
+    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    """The ones that pass on what Spark's own thread knows; others are refused, which no batch counts."""
+    session.dataSource.register(CdckitDataSource)
+    places, refused = [tmp_path / "a", tmp_path / "b"], list[str]()
+
+    def write(rows: DataFrame, batch: int) -> None:
+        threads = [InheritableThread(target=mirror, args=(rows, str(place), batch)) for place in places]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with ThreadPoolExecutor() as pool:
+            refused.append(str(pool.submit(mirror, rows, str(tmp_path / "c"), batch).exception()))
+
+    options = own_options(mysql_server, shop, tmp_path / "state", table=f"{shop}.orders", endAtLogEnd="true")
+    rows = session.readStream.format("cdckit").options(**options).load()
+    query = rows.writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.processAllAvailable()
+    query.stop()
+    assert [rows_of(session, place) for place in places] == [[(1, Decimal("1.50")), (2, 250)]] * 2
+    assert refused and all("name what counts them" in said for said in refused)
 
 
 def test_the_examples_of_the_docs(session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:

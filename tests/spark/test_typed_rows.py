@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -146,6 +147,33 @@ def test_what_the_log_does_not_tell_of_the_table_stops_the_query(
         with pytest.raises(WorkerError, match="does not tell which rows came or went") as failure:
             stream.batch()
         assert number(failure) == "CDC3507"
+
+
+def test_another_table_goes_on_at_the_place_of_the_checkpoint(
+    mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    with Stream(own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders")) as stream:
+        stream.batch()
+        at = stream.at
+    mysql_server.run_sql(f"INSERT INTO {shop}.others VALUES (8)")
+    with Stream(own_options(mysql_server, shop, tmp_path, table=f"{shop}.others"), at) as stream:
+        assert told(stream.batch(), "id") == [("c", 8)], "not row 7, which was there before"
+
+
+def test_a_state_that_is_gone_is_made_anew_where_no_definition_has_changed(
+    mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    orders, state = f"{shop}.orders", tmp_path / "state"
+    with Stream(own_options(mysql_server, shop, state, table=orders)) as stream:
+        stream.batch()
+        at = stream.at
+    shutil.rmtree(state)
+    mysql_server.run_sql(f"DELETE FROM {orders} WHERE id = 1")
+    options = own_options(mysql_server, shop, state, table=orders)
+    with Stream(options, at) as stream, pytest.raises(WorkerError, match=r"source\.snapshot\.mode=recovery"):
+        stream.batch()
+    with Stream({**options, "source.snapshot.mode": "recovery"}, at) as stream:
+        assert told(stream.batch(), "id") == [("d", 1)]
 
 
 @pytest.mark.parametrize(("table", "said"), [

@@ -38,6 +38,7 @@ class TableContext:
             each with a text that tells one acceptance from the next.
         activity: is told what everything waits for, and "" once that is done.
         commands: whether there is a pipeline to which the user can say more by commands, such as `cdc schema accept`.
+        older_may_come: whether a batch may come again behind later ones; else the last one alone does.
         finds_refused: whether the sink is to say which rows a table refuses (`RowsFoundError`), for others to go on.
     """
 
@@ -51,6 +52,7 @@ class TableContext:
     accepted: Callable[[], Mapping[str, str]] = dict
     activity: Callable[[str], None] = _unsaid
     commands: bool = True
+    older_may_come: bool = False
     finds_refused: bool = False
 
     @contextmanager

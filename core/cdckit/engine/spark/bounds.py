@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 
 import pyarrow as pa
@@ -14,6 +14,8 @@ from cdckit.api.record import LANE_END, Offset
 from cdckit.api.source import Source
 from cdckit.engine.spark.job import Job, Place
 from cdckit.errors import ConfigError, StateError
+
+_EPOCH, _MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
 
 
 def place_of(text: str) -> Place:
@@ -26,7 +28,7 @@ def place_of(text: str) -> Place:
     except ValueError:
         return text
     zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return int(zoned.timestamp() * 1000)
+    return max(0, (zoned - _EPOCH) // _MILLISECOND)  # no log is older
 
 
 def begin_at(source: Source, place: Place) -> Offset:

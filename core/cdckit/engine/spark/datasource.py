@@ -80,6 +80,10 @@ class CdckitDataSource(DataSource):
 
         given = {name.lower(): value for name, value in options.items()}
         pipeline = pipeline_of(given)
+        if "documentcolumns" in given and "table" not in given:
+            raise ConfigError(
+                "documentColumns: are of a collection's rows: name it by the option 'table'", number="CDC2205"
+            )
         if "table" in given:
             self.wanted = Wanted(given["table"], given.get("documentcolumns", ""))
         return Job(

@@ -7,28 +7,30 @@ comes made.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from cdckit.api.plugin_config import did_you_mean
 from cdckit.engine.config.loading import load_pipeline
-from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.pipeline import PipelineConfig, ResolvedPipeline
 from cdckit.engine.config.raw_pipeline import raw_pipeline
 from cdckit.engine.config.requirements import beyond_data_source
 from cdckit.engine.config.resolve import resolve
-from cdckit.errors import ConfigError
+from cdckit.errors import ConfigError, Problem
 
 OWN_OPTIONS = (
     "pipeline",
     "parallelism",
-    "maxbytespertrigger",
-    "waitms",
-    "endatlogend",
+    "maxBytesPerTrigger",
+    "waitMs",
+    "endAtLogEnd",
     "table",
-    "documentcolumns",
+    "documentColumns",
     "from",
     "to",
 )
 """The options that are the data source's own; all others are a pipeline's, by their full names."""
+_OWN = frozenset(name.lower() for name in OWN_OPTIONS)
 
 
 def pipeline_of(options: Mapping[str, str]) -> ResolvedPipeline:
@@ -41,14 +43,25 @@ def pipeline_of(options: Mapping[str, str]) -> ResolvedPipeline:
     Raises:
         ConfigError: with all that is wrong at once.
     """
+    if misspelt := [*_misspelt(options)]:
+        raise ConfigError(*misspelt)
     pipeline = _described(options)
     if problems := beyond_data_source(pipeline):
         raise ConfigError(*problems, number="CDC2402")
     return pipeline
 
 
+def _misspelt(options: Iterable[str]) -> Iterator[Problem]:
+    """The options that are nearly the data source's own."""
+    for name in options:
+        if name in _OWN or "." in name or PipelineConfig.knows(name):
+            continue
+        if meant := did_you_mean(name, OWN_OPTIONS):
+            yield Problem(f"{name}: unknown option{meant}", "CDC2201")
+
+
 def _described(options: Mapping[str, str]) -> ResolvedPipeline:
-    given = [f"{name}={value}" for name, value in options.items() if name not in OWN_OPTIONS]
+    given = [f"{name}={value}" for name, value in options.items() if name not in _OWN]
     if "pipeline" in options:
         return load_pipeline(Path(options["pipeline"]), given)
     raw = raw_pipeline({}, "spark")
