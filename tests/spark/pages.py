@@ -1,4 +1,4 @@
-"""The examples of docs/spark.md, and the notebooks."""
+"""The examples of docs/spark-jobs.md, and the notebooks."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "spark-jobs.md").read_text(encoding="utf-8")
 
 
 def examples_of(heading: str, told: Mapping[str, str], language: str = "python") -> list[str]:
-    """The programs below a heading of the third level, with some words replaced, in this order."""
-    section = PAGE.partition(f"\n### {heading}\n")[2].partition("\n##")[0]
+    """The programs below a heading of the second level, with some words replaced, in this order."""
+    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n##")[0]
     return _here(re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL), told)
 
 

@@ -24,8 +24,8 @@ from testkit.servers.mysql import MySQLServer
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.partition("\n## Your own Spark jobs\n")[2], re.DOTALL)
+PAGE = (Path(__file__).parents[2] / "docs" / "spark-jobs.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 Names = dict[str, Any]
 
 
@@ -258,7 +258,7 @@ def test_the_examples_of_the_docs(session: SparkSession, mysql_server: MySQLServ
     def run(example: str) -> None:
         for text, here in told.items():
             example = example.replace(text, here)
-        exec(compile(example, "docs/spark.md", "exec"), names)
+        exec(compile(example, "docs/spark-jobs.md", "exec"), names)
 
     register, rows, between, keep, *_ = EXAMPLES
     for example in (register, rows, between):

@@ -91,9 +91,9 @@ def test_the_example_of_the_docs(session: SparkSession, mysql_server: MySQLServe
     own = own_options(mysql_server, shop, tmp_path / "state", table=f"{shop}.orders")
     names: dict[str, Any] = {"orders": session.readStream.format("cdckit").options(**own).load(), "f": f}
     (example,) = examples_of("What a query tells", {"s3a://lake": str(tmp_path)})
-    exec(compile(example, "docs/spark.md", "exec"), names)
+    exec(compile(example, "docs/spark-jobs.md", "exec"), names)
     assert (names["rows"], names["deletes"], names["behind"]) == (ROWS + 1, 0, 0.0)
     mysql_server.run_sql(f"DELETE FROM {shop}.orders WHERE id < 4; UPDATE {shop}.orders SET price = 0 WHERE id = 5")
-    exec(compile(example, "docs/spark.md", "exec"), names)
+    exec(compile(example, "docs/spark-jobs.md", "exec"), names)
     assert (names["rows"], names["deletes"]) == (4, 3)
     assert datetime.fromisoformat(names["newest"])

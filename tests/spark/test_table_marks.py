@@ -155,7 +155,7 @@ def test_a_changelog_tells_what_empties_a_table(lake: Lake) -> None:
 
 @BY_DRIVER
 def test_the_query_of_the_docs_folds_a_changelog(lake: Lake) -> None:
-    page = Path(__file__).parents[2] / "docs" / "spark.md"
+    page = Path(__file__).parents[2] / "docs" / "sinks" / "spark.md"
     [query] = re.findall(r"```sql\n(with emptied.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     for number in (1, 2):
         lake.script.change("c", {"id": number, "name": "old"})

@@ -174,7 +174,7 @@ def test_the_examples_of_the_docs(
         '"copied"': f'"{shop}"', "price": "v",
     }  # fmt: skip
     for example in examples_of("Messages to Kafka", told):
-        exec(compile(example, "docs/spark.md", "exec"), names)
+        exec(compile(example, "docs/spark-jobs.md", "exec"), names)
         names["query"].processAllAvailable()
         names["query"].stop()
     found = read_topic(kafka_broker.bootstrap, f"{shop}.copied")
