@@ -24,6 +24,8 @@ _GRPC = "1.80.0"
 _PACKAGES = (f"grpcio=={_GRPC}", f"grpcio-status=={_GRPC}")
 """What `pyspark[connect]` needs beside what the tests have."""
 _SECONDS = 1.0
+_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For the JVM that puts Spark's command line together before Spark's own starts."""
 
 
 class SparkConnect(Server):
@@ -71,12 +73,13 @@ class SparkConnect(Server):
         """What programs of Spark's own find in their environment."""
         home = Path(pyspark.__file__).parent
         place = {"SPARK_HOME": str(home), "JAVA_HOME": str(ensure_java().parents[1]), "SPARK_LOCAL_IP": self.host}
-        return place | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(connect_packages())}
+        python = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(connect_packages())}
+        return place | python | {"SPARK_LAUNCHER_OPTS": _LAUNCHER}
 
     def pipelines(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run Spark's command `spark-pipelines` in a pipeline's folder, by this server."""
         command: Sequence[str | Path] = [Path(pyspark.__file__).parent / "bin" / "spark-pipelines", *arguments]
-        variables = {**os.environ, **self.variables()}
+        variables = {**os.environ, **self.variables(), "SPARK_SUBMIT_OPTS": FAST_START}
         return subprocess.run(
             [*command, "--remote", self.url], cwd=folder, env=variables, capture_output=True, text=True, check=False
         )

@@ -34,11 +34,15 @@ INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.databricks.
 in processes of their own, have Spark write code, as it does for users."""
 
 
+def spark_python(request: pytest.FixtureRequest) -> str:
+    """What Spark starts as Python: forks of a warm process, or Python itself in the long series."""
+    return sys.executable if request.config.getoption("--nightly", False) else str(warm_python())
+
+
 @pytest.fixture(scope="session")
 def session(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two processors with Delta Lake, whose Python processes are forked from a warm one."""
-    python = sys.executable if request.config.getoption("--nightly", False) else str(warm_python())
-    yield from sound_session(request, tmp_path_factory, python)
+    yield from sound_session(request, tmp_path_factory, spark_python(request))
 
 
 def sound_session(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kafka.reading import read_topic
+from spark.conftest import spark_python
 from spark.connect_client import run
 from spark.own_rows import pipeline_file, with_orders
 from spark.pages import cells_of, examples_of
@@ -21,9 +22,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[SparkConnect]:
+def server(request: pytest.FixtureRequest) -> Iterator[SparkConnect]:
     """A server whose Python processes have a password in their environment."""
-    with SparkConnect(KAFKA_PASSWORD="hidden") as started:
+    with SparkConnect(PYSPARK_PYTHON=spark_python(request), KAFKA_PASSWORD="hidden") as started:
         yield started
 
 

@@ -13,6 +13,7 @@ import pytest
 from cdckit.engine.spark.delta import delta_settings
 from cdckit.engine.spark.stream_reader import LIMITED
 from kafka.reading import read_topic
+from spark.conftest import spark_python
 from spark.connect_client import run
 from spark.own_rows import pipeline_file, with_orders
 from spark.pages import examples_of
@@ -28,9 +29,10 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[SparkConnect]:
+def server(request: pytest.FixtureRequest) -> Iterator[SparkConnect]:
     """A server with Delta Lake, and a catalog `lake` of tables that take MERGE by Spark's own plans."""
-    with SparkConnect({**delta_settings({}), **row_level_catalog("lake")}) as started:
+    settings = {**delta_settings({}), **row_level_catalog("lake")}
+    with SparkConnect(settings, PYSPARK_PYTHON=spark_python(request)) as started:
         yield started
 
 
