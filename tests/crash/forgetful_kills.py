@@ -45,7 +45,8 @@ def kill_and_prove(
     with ShopWriter(server, database, journal, seed, accounts=ROWS):
         for _ in range(6 if nightly else 1):
             kills.in_snapshot()
-        with BulkWriter(server, database, journal, seed, rows=2000):
+        # With hardly a pause, as it takes seconds to read some of these states, and it has to be inside by chance then.
+        with BulkWriter(server, database, journal, seed, rows=2000, pause=0.2):
             for _ in range(7 if nightly else 1):
                 kills.in_stream()
                 kills.in_transaction()
