@@ -190,7 +190,7 @@ class IcebergTarget(LakeTarget):
         wanted = schema_of(made.columns)
         docs = self._catalog.docs({name: text for name, text in made.comments.items() if name})
         columns = altering.Columns.of(made, wanted, self.table.schema(), docs)
-        filled = set(wanted.names) - set(columns.kept.values()) - set(made.added)
+        filled = set(wanted.names) - set(columns.kept.values()) - set(made.empty)
         before = self._now()
 
         def change(change: Transaction) -> None:

@@ -34,7 +34,6 @@ class Rewriting:
 
     Attributes:
         columns: what it will have.
-        added: the columns that are only added, with nulls; without anything else no file is written anew.
         comments: those of columns, and of the table ("").
     """
 
@@ -54,9 +53,14 @@ class Rewriting:
         return {name: made.kind for name, made in self._made.items()}
 
     @property
-    def added(self) -> Columns:
+    def empty(self) -> Columns:
         """Columns that are added, with nulls."""
         return {name: made.kind for name, made in self._made.items() if made.source is None and made.text is None}
+
+    @property
+    def added(self) -> Columns:
+        """Those of them whose names were free; without anything else no file is written anew."""
+        return {name: kind for name, kind in self.empty.items() if name not in self._before}
 
     @property
     def rewrites(self) -> bool:
