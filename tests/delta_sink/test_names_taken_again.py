@@ -18,7 +18,7 @@ def test_nothing_is_left_of_the_former_one(tmp_path: Path, kind: str) -> None:
     rows = pa.table([[1, 2], [0, 1]], schema=target.schema())
     target.append(rows, BatchId("p/g", 1))
     target.refresh()
-    target.alter([("drop", "at"), ("add", "at", kind)])
+    target.alter([["drop", "at"], ["add", "at", kind]])
     target.refresh()
     assert target.columns() == {"id": "int", "at": kind}
     assert sorted(row["id"] for batch in target.scan(["id"]) for row in batch.to_pylist()) == [1, 2]
