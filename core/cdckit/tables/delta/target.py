@@ -18,7 +18,7 @@ from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.delta.checkpoints import checkpoint
 from cdckit.tables.delta.columns import columns_of
 from cdckit.tables.delta.commits import committed_as, kept_up
-from cdckit.tables.delta.features import left_to_others
+from cdckit.tables.delta.features import left_to_others, list_mapping
 from cdckit.tables.delta.passing import refuses_rows
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
 from cdckit.tables.delta.rounding import files_of, told_of
@@ -112,6 +112,11 @@ class DeltaTarget(LakeTarget):
         """How large the table's files are together."""
         return sum(Table.from_arrow(self.table.get_add_actions(flatten=True)).column("size_bytes").to_pylist())
 
+    def expect(self, batch: BatchId) -> None:
+        """Completes what a process has left that was killed while it made the table, or an earlier version of this."""
+        if self.exists():
+            list_mapping(self.table)
+
     def now(self) -> DeltaVersion | None:
         """The version that this process has seen last."""
         return DeltaVersion(self.table) if self.exists() else None
@@ -143,6 +148,7 @@ class DeltaTarget(LakeTarget):
             storage_options=self._storage or None,
             raise_if_key_not_exists=False,
         )
+        list_mapping(self._open)
         self.check_made(notes)
 
     @property
