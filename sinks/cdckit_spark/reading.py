@@ -65,10 +65,12 @@ class DeltaImages(TableImages):
 
 def unread_features(table: Any) -> list[str]:
     """What of a table is not read here."""
+    from cdckit.tables.delta.features import MAPPING, maps_names  # noqa: PLC0415 - the extra need not be there
+
     named = set(table.protocol().reader_features or ())
     # Tables whose readers' version is 2 list no features, and may have this one.
-    if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
-        named.add("columnMapping")
+    if maps_names(table):
+        named.add(MAPPING)
     return sorted(named - _READ)
 
 

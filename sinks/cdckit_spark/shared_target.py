@@ -14,7 +14,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from cdckit.tables.delta import target as by_delta_rs
-from cdckit.tables.delta.features import keeps_features, left_to_spark
+from cdckit.tables.delta.features import keeps_features, left_to_spark, list_mapping
 from cdckit.tables.lake.arrow_types import arrow_schema
 from cdckit.tables.target import NO_COMMENTS, BatchId, Columns
 from cdckit_spark.config import LakeConfig
@@ -64,8 +64,10 @@ class SharedTarget(DeltaTarget):
         if not self._current and not self._left:
             self._light.refresh()
             self._current = True
-            if self._light.exists() and (reason := left_to_spark(self._light.table)) is not None:
-                self.leave_to_spark(reason)
+            if self._light.exists():
+                list_mapping(self._light.table)  # without which Spark does not open it
+                if (reason := left_to_spark(self._light.table)) is not None:
+                    self.leave_to_spark(reason)
         return None if self._left else self._light
 
     def columns(self) -> Columns:

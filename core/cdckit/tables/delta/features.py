@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deltalake import DeltaTable, Metadata, TableFeatures
+from deltalake import DeltaTable, TableFeatures
 
 from cdckit.tables.delta.columns import columns_of
 
@@ -12,7 +12,9 @@ _NAMED = "variantType"
 """delta-rs adds this to a table that lists its features, whatever it has, where it keeps properties."""
 _WRITTEN = frozenset({"appendOnly", "invariants", "timestampNtz", _NAMED})
 """The features of tables that are written here: https://github.com/delta-io/delta/blob/master/PROTOCOL.md#table-features"""
-_MAPPING = "columnMapping"
+MAPPING = "columnMapping"
+MAPPING_MODE = "delta.columnMapping.mode"
+"""The feature that a table has where its files have other names for the columns, and the property that says so."""
 _PLAIN_WRITER, _LISTING_WRITER = 2, 7
 """Up to the first version a table has none but `appendOnly` and `invariants`, from the second on it lists them."""
 _PLAIN_READER = 1
@@ -47,12 +49,13 @@ def list_mapping(table: DeltaTable) -> None:
     """
     protocol = table.protocol()
     lists = protocol.min_writer_version >= _LISTING_WRITER
-    if lists and _maps(table.metadata()) and _MAPPING not in (protocol.writer_features or ()):
+    if lists and maps_names(table) and MAPPING not in (protocol.writer_features or ()):
         table.alter.add_feature(TableFeatures.ColumnMapping, allow_protocol_versions_increase=True)
 
 
-def _maps(metadata: Metadata) -> bool:
-    return bool(metadata.configuration.get("delta.columnMapping.mode", "none") != "none")
+def maps_names(table: DeltaTable) -> bool:
+    """Whether a table's files have other names for the columns."""
+    return bool(table.metadata().configuration.get(MAPPING_MODE, "none") != "none")
 
 
 def _reasons(table: DeltaTable) -> Iterator[str]:
@@ -62,8 +65,8 @@ def _reasons(table: DeltaTable) -> Iterator[str]:
         yield from sorted(named - _WRITTEN)
     elif protocol.min_writer_version > _PLAIN_WRITER or protocol.min_reader_version > _PLAIN_READER:
         yield f"its writers' version {protocol.min_writer_version}"
-    if _maps(metadata):
-        yield _MAPPING
+    if maps_names(table):
+        yield MAPPING
     if metadata.partition_columns:
         yield "its partitions"
     # Spark follows these when it writes: small files are put together behind a commit.

@@ -18,7 +18,7 @@ from cdckit.tables.alterations import NOTE as DUE
 from cdckit.tables.delta.checkpoints import checkpoint
 from cdckit.tables.delta.columns import columns_of
 from cdckit.tables.delta.commits import committed_as, kept_up
-from cdckit.tables.delta.features import left_to_others, list_mapping
+from cdckit.tables.delta.features import MAPPING_MODE, left_to_others, list_mapping, maps_names
 from cdckit.tables.delta.passing import refuses_rows
 from cdckit.tables.delta.placing import Clustering, Placing, check_partitions
 from cdckit.tables.delta.rounding import files_of, told_of
@@ -51,7 +51,6 @@ _ALTERING = "altering"
 """The note of the number that such a commit has, or is to have."""
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 """What a column's name may hold only where Delta maps names to files' own."""
-_MAPPING = "delta.columnMapping.mode"
 _ANY = Placing()
 
 
@@ -137,7 +136,7 @@ class DeltaTarget(LakeTarget):
     def create(self, columns: Columns, notes: Mapping[str, str], comments: Mapping[str, str] = NO_COMMENTS) -> None:
         """Makes the table, with notes about it, and comments, all in one commit."""
         ours = {f"{OURS}{name}": text for name, text in {TOPIC: self.topic, **notes}.items()}
-        mapped = {_MAPPING: "name"} if any(map(_NEEDS_MAPPING.search, columns)) else {}
+        mapped = {MAPPING_MODE: "name"} if any(map(_NEEDS_MAPPING.search, columns)) else {}
         self._open = DeltaTable.create(
             self.path,
             Schema.from_arrow(commented(arrow_schema(columns), comments)),
@@ -151,17 +150,13 @@ class DeltaTarget(LakeTarget):
         list_mapping(self._open)
         self.check_made(notes)
 
-    @property
-    def _maps_names(self) -> bool:
-        """Whether files have other names for the columns."""
-        return bool(self.table.metadata().configuration.get(_MAPPING, "none") != "none")
-
     def _check_columns(self, columns: Iterable[str]) -> None:
         """Sees that the table's columns can become these."""
-        if self._maps_names:
+        if maps_names(self.table):
             raise SinkError(
-                f"table {self}: its columns change, and files have other names for them ({_MAPPING}), which delta-rs "
-                "does not alter: 'sink.type: spark' does; or 'schema.evolution: ignore' leaves them as they are"
+                f"table {self}: its columns change, and files have other names for them ({MAPPING_MODE}), which "
+                "delta-rs does not alter: 'sink.type: spark' does; or 'schema.evolution: ignore' leaves them as they "
+                "are"
             )
         for name in columns:
             if _NEEDS_MAPPING.search(name):
@@ -336,7 +331,7 @@ class DeltaTarget(LakeTarget):
 
     def _overwrite(self, rows: Rows, batch: BatchId) -> None:
         before = self.schema()
-        differs = rows.schema != before or (not self._maps_names and _comments(rows.schema) != _comments(before))
+        differs = rows.schema != before or (not maps_names(self.table) and _comments(rows.schema) != _comments(before))
         self._write(rows, batch, "overwrite", "overwrite" if differs else None)
 
     def merge(self, merge: Merge, batch: BatchId) -> None:
@@ -362,7 +357,7 @@ class DeltaTarget(LakeTarget):
 
     def maintain(self) -> None:
         """Puts small files together, or clusters the rows, and removes files that no kept version needs."""
-        if self._maps_names:
+        if maps_names(self.table):
             return  # delta-rs does not
         self._clustering.compact(self.table)
         self.table.vacuum(dry_run=False)
