@@ -11,6 +11,7 @@ from typing import Any
 from bson import Decimal128
 from deltalake import DeltaTable
 
+from delta_sink.documents import source_of
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 
@@ -18,12 +19,7 @@ from testkit.servers.mongodb import MongoReplicaSet
 def test_a_mirror_equals_its_collections(
     mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
-    source = {
-        "type": "mongodb",
-        "topic.prefix": "p",
-        "mongodb.connection.string": mongo.uri,
-        "database.include.list": unique_name,
-    }
+    source = source_of(mongo, unique_name)
     sink = {"type": "delta", "mode": "mirror", "path": str(tmp_path / "lake")}
     whole = Pipeline(tmp_path, source, sink, {"name": "whole"})
     declared = {**sink, "path": str(tmp_path / "declared"), "document.columns": "name string, n.x int, p decimal(10,2)"}
@@ -56,12 +52,7 @@ def test_a_mirror_equals_its_collections(
 def test_each_change_has_the_time_at_which_the_server_made_it(
     mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:
-    source = {
-        "type": "mongodb",
-        "topic.prefix": "p",
-        "mongodb.connection.string": mongo.uri,
-        "database.include.list": unique_name,
-    }
+    source = source_of(mongo, unique_name)
     pipelines = {}
     for mode in ("changelog", "history"):
         (tmp_path / mode).mkdir()

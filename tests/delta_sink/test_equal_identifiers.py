@@ -11,6 +11,7 @@ from bson import Decimal128, Int64, json_util
 from deltalake import DeltaTable
 from pymongo.collection import Collection
 
+from delta_sink.documents import source_of
 from testkit.running import Pipeline
 from testkit.servers.mongodb import MongoReplicaSet
 
@@ -19,12 +20,7 @@ from testkit.servers.mongodb import MongoReplicaSet
 def test_one_that_is_replaced_has_no_second_row(
     mongo: MongoReplicaSet, unique_name: str, tmp_path: Path, afterwards: ExitStack, mode: str
 ) -> None:
-    source = {
-        "type": "mongodb",
-        "topic.prefix": "p",
-        "mongodb.connection.string": mongo.uri,
-        "database.include.list": unique_name,
-    }
+    source = source_of(mongo, unique_name)
     sink = {"type": "delta", "mode": mode, "path": str(tmp_path / "lake")}
     pipeline = Pipeline(tmp_path, source, sink, {"name": "p"})
     afterwards.callback(mongo.drop_database, unique_name)

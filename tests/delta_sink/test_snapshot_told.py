@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cdckit.cli.main import call
+from delta_sink.documents import source_of
 from delta_sink.shop import Shop
 from testkit.running import Ended, Pipeline, create_reader
 from testkit.servers.mongodb import MongoReplicaSet
@@ -40,12 +41,7 @@ def test_collections_are_told_as_they_are_read(
     afterwards.callback(mongo.drop_database, unique_name)
     with mongo.client() as client:
         client[unique_name]["a"].insert_many([{"_id": number} for number in range(30)])
-    source = {
-        "type": "mongodb",
-        "topic.prefix": "p",
-        "mongodb.connection.string": mongo.uri,
-        "database.include.list": unique_name,
-    }
+    source = source_of(mongo, unique_name)
     pipeline = Pipeline(tmp_path, source, {"type": "delta", "mode": "mirror", "path": str(tmp_path / "lake")})
     assert pipeline.run("--once").code == 0
     assert _told(pipeline) == ("completed", {f"{unique_name}.a": (30, True)})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,6 +11,26 @@ import pyarrow.compute as pc
 from cdckit.tables.lake.folding import KEPT, absent_columns, in_order, keys_of, newest
 from cdckit.tables.lake.target import Version
 from cdckit.tables.layout import OP
+
+AnyTable = TypeVar("AnyTable")
+
+
+def of_one_moment(
+    mirror: Callable[[], AnyTable], side: Callable[[], AnyTable | None], version: Callable[[AnyTable], object]
+) -> tuple[AnyTable, AnyTable | None]:
+    """A mirror and its changes of one moment: none of them was merged, and forgotten, between the two looks.
+
+    Args:
+        mirror: looks at the mirror.
+        side: looks at the changes; None: there are none.
+        version: tells one state of the mirror from the next.
+    """
+    found = mirror()
+    while True:
+        changes = side()
+        before, found = found, mirror()
+        if version(found) == version(before):
+            return found, changes
 
 
 def with_changes(mirror: Version, side: Version | None, key: Sequence[str]) -> pa.Table:
