@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from cdckit.tables.lake.pyarrow_rows import schema_of
 from cdckit.tables.lake.target import Merge
 from cdckit.tables.layout import ABSENT
 from cdckit.tables.target import BatchId
+from cdckit_delta import reading
 from cdckit_delta.reading import current_rows
 from delta_sink.shop import Shop
 from histories.lakes import has_version
@@ -146,6 +148,26 @@ def test_changes_are_read_that_are_merged_between_two_looks(tmp_path: Path, monk
 
     monkeypatch.setattr(DeltaTable, "is_deltatable", merged_first)
     assert current_rows(waiting.target.path).column("v").to_pylist() == ["new"]
+
+
+def test_newer_changes_that_are_merged_behind_the_look_at_those_that_wait_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, beside, looks = Waiting(tmp_path), reading._beside, count()
+    waiting.wait("old")
+    waiting.apply()
+    waiting.wait("new")
+
+    def merged_behind(*place: Any) -> DeltaTable | None:
+        found = beside(*place)
+        if not next(looks):
+            waiting.apply()
+            waiting.wait("newest")
+            waiting.apply()
+        return found
+
+    monkeypatch.setattr(reading, "_beside", merged_behind)
+    assert current_rows(waiting.target.path).column("v").to_pylist() == ["newest"]
 
 
 def test_files_of_what_was_merged_are_removed(tmp_path: Path) -> None:
