@@ -7,15 +7,19 @@ from typing import Any
 
 import pytest
 
+from cdckit.api.marks import MarkKind, TableExample, TableMark
 from cdckit.api.record import UNAVAILABLE_HEADER, Header, Record, SchemaAndValue
 from cdckit.api.schema import INT32, OPTIONAL_INT64, OPTIONAL_STRING, STRING, Stored, struct_schema
 from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.connector.envelope import OLD_KEY
+from cdckit.engine.chain import TransformChain
+from cdckit.engine.spark.table_output import TableOutput
 from cdckit.errors import SinkError
 from cdckit.logical import POINT
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.groups import Mode
 from cdckit.tables.layout import Layout
+from cdckit.tables.marks import Mark
 from cdckit.tables.sink import Packet
 from cdckit.tables.streams import rows_of
 
@@ -163,6 +167,17 @@ def test_a_key_member_that_is_no_column_becomes_one() -> None:
     (packet,) = encode([record], "mirror")
     assert Layout.loads(packet.layout).key == ("id", "shard")
     assert [(r["id"], r["name"], r["shard"]) for r in rows_in(packet)] == [(1, "a", "s1")]
+
+
+def test_rows_before_and_behind_a_mark_are_packets_of_their_own() -> None:
+    """Their columns may be the same and have other places in the table, if it was another one in between."""
+    rows = [event("c", number, "a") for number in (1, 2, 4)]
+    renamed = TableMark(MarkKind.RENAME, "003", TableExample("d.a", (rows[0], rows[1])), previous="d.b")
+    output = TableOutput(TableEncoder("changelog", "gone"), TransformChain([]), None, "lake")
+    (made,) = output(rows, [renamed])
+    assert [(one["position"], one["rows"]) for one in made.to_pylist()] == [("001", 2), ("003", 0), ("004", 1)]
+    told = Mark.loads(made.to_pylist()[1]["mark"])
+    assert told.layout is not None and told.layout.columns == Layout.loads(made.to_pylist()[0]["layout"]).columns
 
 
 def test_what_carries_no_rows_makes_no_packet() -> None:

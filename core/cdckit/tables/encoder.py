@@ -20,7 +20,7 @@ from cdckit.tables.sink import Packet
 
 _REMOVED = Facts("d", deleted=True)
 _DEFINING = frozenset({MarkKind.ALTER, MarkKind.CREATE, MarkKind.SNAPSHOT_BEGIN})
-"""Marks behind which a table has columns that are known."""
+"""Marks behind which a table has columns that are known. In a changelog RENAME is one, too: others do not follow it."""
 
 
 class TableEncoder:
@@ -45,6 +45,7 @@ class TableEncoder:
         self._shared = SharedFacts(_REMOVED, None, None)
         self._run: _Run | None = None
         self._emptied: list[tuple[str, Mark]] = []
+        self._defining = _DEFINING | {MarkKind.RENAME} if mode == "changelog" else _DEFINING
 
     def __call__(self, records: Sequence[Record]) -> Iterable[Packet]:
         """The packets of the records, the rows of each table in their order."""
@@ -112,7 +113,7 @@ class TableEncoder:
             mark.sharing,
             told.previous,
             told.statement,
-            layout=self._layout(mark.example) if told.kind in _DEFINING else None,
+            layout=self._layout(mark.example) if told.kind in self._defining else None,
             change=told.change,
             named=named,
             made_ms=told.made_ms,

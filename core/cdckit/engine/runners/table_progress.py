@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cdckit.api.batch import Batch
 from cdckit.api.held import Barrier
-from cdckit.api.marks import MarkKind, RoutedMark
+from cdckit.api.marks import RoutedMark
 from cdckit.api.record import Offset, Record, lane_of
 from cdckit.api.source import Source
 from cdckit.api.source_counts import SourceCounts
@@ -24,7 +24,9 @@ from cdckit.engine.runners.record_ends import RecordEnds
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.errors import RowsRefusedError
 from cdckit.tables.direct import DirectTableSink
+from cdckit.tables.pieces import Piece, pieces
 from cdckit.tables.refused import RowsFoundError
+from cdckit.tables.segments import CUTTING
 
 if TYPE_CHECKING:
     from cdckit.engine.ledger.record_rows import RecordLedger
@@ -146,7 +148,7 @@ class TableProgress:
 
     def _take(self, records: Sequence[Record], marks: Sequence[RoutedMark], batch: Batch) -> None:
         whole = batch.offset is not None and not batch.repeats
-        for piece in pieces(records, marks):
+        for piece in pieces(records, marks, CUTTING):
             self._put(piece, batch)
             if piece.cut is not None:
                 for position in (piece.cut, *(record.position for record in piece.records)):
@@ -185,7 +187,7 @@ class TableProgress:
             self._ledger.take_records(records, marks)
         return records, marks
 
-    def _put(self, piece: Piece, batch: Batch) -> None:
+    def _put(self, piece: Piece[RoutedMark], batch: Batch) -> None:
         isolation = self._isolation
         if isolation is None:
             self._sink.write(piece.records, piece.marks)
@@ -420,39 +422,6 @@ class TableProgress:
     def _clear(self) -> None:
         self._rows = self._log_bytes = 0
         self._log_time_ms = None
-
-
-class Piece(NamedTuple):
-    """Records between two marks that cut a batch, with the marks among them.
-
-    Attributes:
-        records: in order.
-        marks: in order.
-        cut: the position of the mark that it ends with; None: it ends with the batch.
-        last: whether nothing follows it in the batch.
-    """
-
-    records: Sequence[Record]
-    marks: Sequence[RoutedMark]
-    cut: str | None
-    last: bool
-
-
-def pieces(records: Sequence[Record], marks: Sequence[RoutedMark]) -> Iterator[Piece]:
-    """A batch in pieces, each of which ends where a table has another definition from there on."""
-    cuts = sorted({mark.mark.position for mark in marks if mark.mark.kind is MarkKind.ALTER})
-    for cut in cuts:
-        before = [record for record in records if not _is_behind(record.position, cut)]
-        told = [mark for mark in marks if not _is_behind(mark.mark.position, cut)]
-        records = [record for record in records if _is_behind(record.position, cut)]
-        marks = [mark for mark in marks if _is_behind(mark.mark.position, cut)]
-        yield Piece(before, told, cut, last=not (records or marks))
-    if records or marks or not cuts:
-        yield Piece(records, marks, None, last=True)
-
-
-def _is_behind(position: str, cut: str) -> bool:
-    return position > cut and lane_of(position) == lane_of(cut)
 
 
 def _last_positions(batch: Batch) -> Iterator[str]:

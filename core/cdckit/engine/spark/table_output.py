@@ -14,6 +14,7 @@ from cdckit.engine.mark_routes import MarkRoutes
 from cdckit.engine.quarantine.rows import TolerantRows
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.tables.packets import table_packets
+from cdckit.tables.pieces import REDEFINING, pieces
 from cdckit.tables.sink import GatheringEncoder, Packet, RowEncoder
 
 if TYPE_CHECKING:
@@ -77,11 +78,13 @@ class TableOutput:
         if self._rows is not None:
             behind, routed = self._chain.apply(records), self._routed(marks)
             self._rows.take_records(behind, routed)
-            yield from self._encode(behind)
-        else:
-            yield from self._of_records(records)
-            routed = self._routed(marks)
-        yield from map(self._encode.mark, routed)
+            for piece in pieces(behind, routed, REDEFINING):
+                yield from self._encode(piece.records)
+                yield from map(self._encode.mark, piece.marks)
+            return
+        for part in pieces(records, marks, REDEFINING):
+            yield from self._of_records(part.records)
+            yield from map(self._encode.mark, self._routed(part.marks))
 
     def _of_records(self, records: Sequence[Record]) -> Iterable[Packet]:
         if self._faults is None or self._tolerant is None:

@@ -134,7 +134,7 @@ class WaitingRows:
         self.bytes = 0
         self._parts: list[Part] = []
         self._marks: list[Mark] = []
-        self._files: dict[tuple[Layout, str], SpilledRows] = {}
+        self._files: dict[tuple[Layout, str, int], SpilledRows] = {}
         self._first: list[Part] = []
         self._filed: list[Part] = []
 
@@ -162,12 +162,17 @@ class WaitingRows:
     def _file_of(self, part: Part, batch: RecordBatch, folder: Path) -> SpilledRows:
         from cdckit.tables.lake.spilled_rows import SpilledRows  # noqa: PLC0415 - few pipelines have so many rows
 
-        place = part.layout, str(batch.schema)
+        place = part.layout, str(batch.schema), self._marks_before(part.position)
         file = self._files.get(place)
         if file is None:
             file = self._files[place] = SpilledRows(folder / f"{id(self)}-{len(self._files)}.arrow", batch.schema)
             self._first.append(Part(part.position, part.layout, file))
         return file
+
+    def _marks_before(self, position: str) -> int:
+        """How many have come: rows behind one may have the columns of rows before it, and not their places."""
+        lane = lane_of(position)
+        return sum(mark.position < position and lane_of(mark.position) == lane for mark in self._marks)
 
     def taken(self) -> TableRows:
         """All of it."""

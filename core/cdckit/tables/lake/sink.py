@@ -29,6 +29,7 @@ from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.lake.written import Written
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
+from cdckit.tables.pieces import REDEFINING, pieces
 from cdckit.tables.refused import RowsFoundError
 from cdckit.tables.sink import Packet
 from cdckit.tables.target import BatchId
@@ -132,10 +133,13 @@ class LakeSink(DirectTableSink):
         """Takes records and marks that the tables lack."""
         if self._written:
             records, marks = self._written.records(records), self._written.marks(marks)
-        self._records += records
-        self._in_records += about_bytes(records)
-        for routed in marks:
-            self._of(routed.topic).add_mark(self._encoder.seen(routed))
+        for piece in pieces(records, marks, REDEFINING):
+            self._records += piece.records
+            self._in_records += about_bytes(piece.records)
+            if piece.cut is not None:
+                self._gather()  # rows of before and behind the mark may have the same columns, and not the same places
+            for routed in piece.marks:
+                self._of(routed.topic).add_mark(self._encoder.seen(routed))
         if len(self._records) >= _GATHERED or self._in_records >= FULL_BYTES:
             self._gather()
             if whole and self.full:
