@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(1800)]
 
 LONGEST_WORK = 4.0
 """How many seconds a driver lives at the most once it has begun to write."""
+AGAIN = "trying again in"
 TABLE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20)); INSERT INTO t VALUES (1, 'a'), (2, 'b');"
 CHANGES = (
     "INSERT INTO t VALUES (3, 'c'); UPDATE t SET v = 'd' WHERE id = 1;",
@@ -106,7 +107,7 @@ class Shop:
         assert self.rows() == at_source(self.server, f"{self.name}.t")
 
 
-@pytest.mark.parametrize("mode", ["mirror"])
+@pytest.mark.parametrize("mode", ["mirror", "changelog"])
 def test_tables_equal_their_source_after_kills_and_without_the_state(
     session: SparkSession, mysql_server: MySQLServer, hdfs: HDFS, unique_name: str, tmp_path: Path, mode: str
 ) -> None:
@@ -121,4 +122,39 @@ def test_tables_equal_their_source_after_kills_and_without_the_state(
         shutil.rmtree(shop.pipeline.state)
         shop.sql(change)
         assert f"is restored from {shop.place}/kept/shop/copies/state-" in shop.deliver()
+        shop.assert_equal()
+
+
+def test_a_name_node_that_is_away_is_waited_for(
+    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """While the tables alone are there."""
+    with HDFS() as own:
+        shop = Shop(session, mysql_server, own, unique_name, tmp_path, "mirror")
+        del shop.pipeline.others["checkpoint"]
+        with shop.pipeline.running() as process:
+            process.wait_until(lambda: "2 delivered" in process.log, "the first rows", 240)
+            own.kill()
+            shop.sql(CHANGES[0])
+            process.wait_until(lambda: AGAIN in process.log, "an attempt", 240)
+            own.start()
+            process.wait_until(lambda: "4 delivered" in process.log, "the other rows", 240)
+            assert process.stop().code == 0
+        shop.assert_equal()
+
+
+def test_a_checkpoint_whose_name_node_is_away_ends_the_run(
+    session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+) -> None:
+    """The next start goes on from there."""
+    with HDFS() as own:
+        shop = Shop(session, mysql_server, own, unique_name, tmp_path, "changelog")
+        with shop.pipeline.running() as process:
+            process.wait_until(lambda: "2 delivered" in process.log, "the first rows", 240)
+            own.kill()
+            shop.sql(CHANGES[0])
+            ended = process.ended(240)
+        assert (ended.code, own.url in ended.errors) == (7, True)
+        own.start()
+        shop.deliver()
         shop.assert_equal()

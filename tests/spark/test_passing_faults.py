@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,26 @@ def test_a_store_that_is_away_passes_and_a_missing_file_does_not(session: SparkS
         session.read.text(str(tmp_path / "nowhere"))
     assert passes(away.value), str(away.value)
     assert not passes(missing.value)
+
+
+def test_a_connection_to_a_store_that_ends_passes(session: SparkSession) -> None:
+    """As to a name node that is killed."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_hang_up, args=(server,), daemon=True).start()
+        with pytest.raises((PySparkException, Py4JJavaError)) as ended:
+            session.read.text(f"hdfs://127.0.0.1:{server.getsockname()[1]}/lake")
+        server.shutdown(socket.SHUT_RDWR)
+    assert passes(ended.value), str(ended.value)
+
+
+def _hang_up(server: socket.socket) -> None:
+    """Reads what clients send at first, and closes their connections, until the server is shut down."""
+    with suppress(OSError):
+        while True:
+            client, _ = server.accept()
+            with client:
+                client.recv(1)
+                client.shutdown(socket.SHUT_WR)
 
 
 def test_a_python_process_that_was_killed_passes(session: SparkSession) -> None:

@@ -22,6 +22,8 @@ _AWAY = (
     r"|\borg\.apache\.hadoop\.fs\.s3a\."
     r"(?:AWSServiceThrottled|AWSStatus500|AWSNoResponse|AWSClientIO|AWSApiCallTimeout)\w*Exception\b"
     r"|\borg\.apache\.hadoop\.ipc\.(?:Standby|Retriable)Exception\b|\bSafeModeException\b"
+    r"|\bEnd of File Exception between local host is\b"
+    r"|\bFailed on local exception: java\.io\.IOException: Connection reset\b"
     r"|\b(?:SlowDown|ServerBusy|ServiceUnavailable|OperationTimedOut|TooManyRequests)\b"
 )
 """Of networks, HDFS and object stores, by the names that Hadoop's clients give them."""
