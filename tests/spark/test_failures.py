@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdckit.engine.spark.failures import WorkerError, recover, sealed_errors
+from cdckit.engine.spark.failures import LostProcessError, WorkerError, recover, sealed_errors
 from cdckit.errors import CdcError, ConfigError, DecodeError, RetriableSourceError, SinkError
 
 
@@ -45,7 +45,7 @@ def test_other_errors_pass_and_other_texts_hold_none() -> None:
 
 def test_a_python_process_that_did_not_start_in_time_is_tried_again() -> None:
     found = recover("org.apache.spark.SparkException: Python worker failed to connect back.\n\tat org.apache.spark")
-    assert type(found) is RetriableSourceError
+    assert type(found) is LostProcessError
 
 
 FACTORY = "\tat org.apache.spark.api.python.PythonWorkerFactory.$anonfun$stopWorker$1(PythonWorkerFactory.scala:501)"
@@ -54,7 +54,7 @@ FACTORY = "\tat org.apache.spark.api.python.PythonWorkerFactory.$anonfun$stopWor
 @pytest.mark.parametrize("said", ["java.io.IOException: Stream closed", "SparkException: EOFException occurred while"])
 def test_a_python_process_that_was_killed_is_tried_again(said: str) -> None:
     found = recover(f"An error occurred while calling o3210.load.\n: {said}\n\tat java.io.DataOutputStream\n{FACTORY}")
-    assert type(found) is RetriableSourceError
+    assert type(found) is LostProcessError
     assert "is gone" in str(found)
 
 
@@ -62,20 +62,20 @@ def test_a_python_process_that_was_killed_is_tried_again(said: str) -> None:
 def test_a_planner_that_was_killed_is_tried_again(said: str) -> None:
     runner = "org.apache.spark.sql.execution.python.streaming.PythonStreamingSourceRunner"
     found = recover(f"{said}\n\tat java.io\n\tat {runner}.latestOffset(PythonStreamingSourceRunner.scala:235)")
-    assert type(found) is RetriableSourceError
+    assert type(found) is LostProcessError
     assert "is gone" in str(found)
 
 
 def test_a_worker_that_was_killed_within_a_task_is_tried_again() -> None:
     found = recover("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)\n\tat org.apache")
-    assert type(found) is RetriableSourceError
+    assert type(found) is LostProcessError
     assert "is gone" in str(found)
 
 
 def test_an_executor_that_is_lost_too_often_is_tried_again() -> None:
     reason = "ExecutorLostFailure (executor 2 exited caused by one of the running tasks) Reason: exited with 137"
     found = recover(f"Job aborted: Task 0 in stage 0.0 failed 4 times, most recent failure: Lost task 0.3: {reason}\nD")
-    assert type(found) is RetriableSourceError
+    assert type(found) is LostProcessError
     assert str(found) == "Spark has lost an executor: exited with 137"
 
 

@@ -20,7 +20,7 @@ from cdckit.cli.held import held
 from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.errors import ConfigError, DecodeError, SourceError
+from cdckit.errors import ConfigError, DecodeError, RetriableSourceError, SourceError
 from spark.script import Script, lines
 from testkit.states import offset_in
 
@@ -143,10 +143,17 @@ def test_a_source_that_was_away_is_read_again(script: Script, tmp_path: Path, ca
     assert set(ids(out)) == set(range(5))
 
 
+def test_a_source_that_is_away_at_the_start_ends_the_run(script: Script, tmp_path: Path) -> None:
+    (script.folder / "away").touch()
+    with pytest.raises(RetriableSourceError, match=r"^the source is away$"):
+        SparkRunner(script.pipeline(tmp_path / "state", "file", path=tmp_path / "out")).run(once=True)
+
+
+@pytest.mark.parametrize("waited_for", [True, False])
 def test_a_source_that_was_away_and_refuses_ends_the_run(
-    script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    script: Script, tmp_path: Path, caplog: pytest.LogCaptureFixture, waited_for: bool
 ) -> None:
-    """As a place in its log that is gone by then; a source that is waited for at the start says so by itself."""
+    """As a place in its log that is gone by then, whether it is waited for at the start or not."""
     fill(script, 0, 3)
     script.fault("away")
     stopping = StopSignal()
@@ -160,7 +167,7 @@ def test_a_source_that_was_away_and_refuses_ends_the_run(
 
     refusing = threading.Thread(target=refuse)
     refusing.start()
-    pipeline = script.pipeline(tmp_path / "state", "file", waited_for=True, path=tmp_path / "out")
+    pipeline = script.pipeline(tmp_path / "state", "file", waited_for=waited_for, path=tmp_path / "out")
     try:
         with pytest.raises(SourceError, match="the source refuses"):
             SparkRunner(pipeline, stopping).run()

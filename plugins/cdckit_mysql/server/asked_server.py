@@ -8,7 +8,7 @@ from functools import cached_property
 
 import pymysql
 
-from cdckit import RetriableSourceError, SourceError, Unmatched
+from cdckit import SourceError, Unmatched
 from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import DdlReader, load_table
 from cdckit_mysql.filters import Filters
@@ -37,8 +37,8 @@ class AskedServer:
         """The server's facts, and a connection that is open.
 
         Raises:
-            SourceError: the server cannot be reached for the first time, refuses, or logs no rows.
-            RetriableSourceError: it cannot be reached any more.
+            RetriableSourceError: the server cannot be reached now.
+            SourceError: it refuses, or logs no rows.
         """
         idle, self._used = time.monotonic() - self._used, time.monotonic()
         if self._connection is None or not self.connected or (idle > _IDLE and not self._alive(self._connection)):
@@ -49,7 +49,7 @@ class AskedServer:
 
     def _opened(self) -> tuple[Connection, Server]:
         """A new connection, and the facts of the server that it is to: another one than before may answer."""
-        connection, where = self._connect(), place(self._config)
+        connection, where = connect(self._config), place(self._config)
         try:
             with (
                 driver_errors(self._config, "asking the server for its settings"),
@@ -76,14 +76,6 @@ class AskedServer:
         except pymysql.MySQLError:
             return False
         return True
-
-    def _connect(self) -> Connection:
-        try:
-            return connect(self._config)
-        except RetriableSourceError as error:
-            if self._server is not None:
-                raise
-            raise SourceError(str(error)) from error
 
     @cached_property
     def dialect(self) -> Dialect:

@@ -161,10 +161,11 @@ class DirectRunner(Runner):
 
     def _drive(self, source: Source, encode: Encoder, progress: Progress, looks: Looks, once: bool) -> None:
         """Reads on from where it has come; again after a pause while the source is away."""
-        retries = Retries(source.retry_schedule(), self.stopping)
-        offset = progress.offset if progress.offset is not None else source.initial_offset()
+        retries, offset = self.retries, progress.offset
         while not self.stopping():
             try:
+                if offset is None:
+                    offset = source.initial_offset()
                 work = next_work(source, offset, once, self.handover)
                 if work is None:
                     return
@@ -173,6 +174,7 @@ class DirectRunner(Runner):
                 if self._read(work, source, encode, progress, looks, retries):
                     return
             except SnapshotDueError:  # the source has said why
+                retries.reached()
                 progress.begin_anew()
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error, retries, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
+from functools import cached_property
 from typing import ClassVar
 
 from cdckit.api.source import Source
@@ -12,7 +13,9 @@ from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.lineage.lineage import Lineage, lineage_of, telling
 from cdckit.engine.metrics.observation import figures_of, observed
 from cdckit.engine.notices import RunNotices
+from cdckit.engine.pipeline import make_source
 from cdckit.engine.runners.forecaster import Forecaster
+from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.telemetry.asked import asked
 from cdckit.engine.telemetry.exporting import exporting
@@ -67,6 +70,11 @@ class Runner(ABC):
                 raise
             finally:
                 self.notices.stopped(error)
+
+    @cached_property
+    def retries(self) -> Retries:
+        """Attempts at a source or sink that is away; one count for the whole run, whoever goes on within it."""
+        return Retries(make_source(self.pipeline).retry_schedule(), self.stopping)
 
     @property
     def measured(self) -> bool:

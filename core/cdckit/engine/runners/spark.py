@@ -17,7 +17,6 @@ from cdckit.api.source import Source, SourceContext
 from cdckit.api.state_store import Json, StateStore
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
-from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.runners.start import claim, look_at_lists
@@ -25,6 +24,7 @@ from cdckit.engine.runners.stop import StopSignal
 from cdckit.engine.spark.checkpoints import checkpoints_of
 from cdckit.engine.spark.deliveries import make_delivery
 from cdckit.engine.spark.delivery import Delivery
+from cdckit.engine.spark.failures import LostProcessError
 from cdckit.engine.spark.faults import FaultInbox
 from cdckit.engine.spark.hadoop import HadoopFolder
 from cdckit.engine.spark.inbox import Address, host_of
@@ -48,8 +48,8 @@ from cdckit.engine.state.ledger_file import forget, kept_in
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation, hand_to_spark, note_unbegun, open_state
-from cdckit.engine.state.spark_checkpoint import Folder
-from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, SourceError, StateError
+from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder
+from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, StateError
 
 if TYPE_CHECKING:
     from cdckit.engine.runners.spark_stage import SparkStage
@@ -273,34 +273,34 @@ class SparkRunner(Runner):
         return checkpoints_of(self.pipeline, session)
 
     def _drive(self, query: PipelineQuery, once: bool) -> None:
-        """Runs the query, and again after a pause while its source is away.
-
-        A query that starts anew asks the source as if it had never been there. From one that is not waited for at the
-        start, a refusal soon after it was lost says only that it is still away.
-        """
-        schedule = query.source.retry_schedule()
-        retries = Retries(schedule, self.stopping)
+        """Runs the query, and again after a pause while its source is away."""
         while not self.stopping():
             committed = query.committed
             try:
                 query.run(self.stopping, once=once)
             except SnapshotDueError:
+                self.retries.reached()
                 raise
-            except (SourceError, RetriableSinkError) as error:
-                if query.told.connected:
-                    retries.reached()
-                # A batch or an idle round says that the source was there: what is counted are attempts in a row.
-                if query.committed != committed or query.told.is_idle:
-                    retries.progressed()
-                refused = not isinstance(error, RetriableSourceError | RetriableSinkError)
-                if refused and (schedule.at_start or not retries.attempts):
+            except (RetriableSourceError, RetriableSinkError) as error:
+                self._note_contact(query, committed)
+                sources = isinstance(error, RetriableSourceError) and not isinstance(error, LostProcessError)
+                if sources and not self.retries.due:
                     raise
                 query.told.lost(str(error))
-                retries.pause(error)
+                self.retries.pause(error)
             else:
+                self._note_contact(query, committed)
                 if self._stage is not None:
                     self._stage.settled = query.settled
                 return
+
+    def _note_contact(self, query: PipelineQuery, before: CommittedBatch | None) -> None:
+        """Notes whether the source has answered a query that has ended, and which had committed `before`."""
+        if query.told.connected:
+            self.retries.reached()
+        # A batch or an idle round says that the source was there: what is counted are attempts in a row.
+        if query.committed != before or query.told.is_idle:
+            self.retries.progressed()
 
     def _hand_over(self, place: HadoopFolder | None, delivery: Delivery, *, anew: bool) -> tuple[Generation, _Kept]:
         """The checkpoint to run on, and what the state keeps."""

@@ -78,6 +78,7 @@ class TableDrive:
                 if work.ends and self._progress.batches.planned_end is None:
                     self._progress.save()  # here, where what a table refuses can still be looked for
             except SnapshotDueError:  # the source has said why
+                self._retries.reached()
                 self._progress.begin_anew()
             except RowsRefusedError as error:
                 self._progress.isolates(error)

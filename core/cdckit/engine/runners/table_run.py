@@ -27,7 +27,6 @@ from cdckit.engine.runners.handover import Handover
 from cdckit.engine.runners.isolation import Isolation
 from cdckit.engine.runners.looks import Looks
 from cdckit.engine.runners.parts_notices import PartsNotices
-from cdckit.engine.runners.retries import Retries
 from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.table_drive import TableDrive, Transforms
 from cdckit.engine.runners.table_progress import TableProgress
@@ -99,7 +98,7 @@ class TableRun:
         progress = TableProgress(*parts, barriers, name, settle, isolation, self._ledger(source))
         spare_collections()
         looks = Looks(source, chain, runner.notices)
-        retries = Retries(source.retry_schedule(), runner.stopping)
+        retries = runner.retries
         try:
             TableDrive(source, progress, looks, retries, runner.stopping, figures, told, self._handover).run(once=once)
         except StoppedError as error:

@@ -66,8 +66,9 @@ class TailRunner(Runner):
         return stage
 
     def _stage(self, runner: Runner, once: bool) -> None:
-        """Runs a stage, which tells as this one does."""
+        """Runs a stage, which tells as this one does, and waits for a source that was reached by the stages before."""
         runner.notices, runner.figures, runner.lineage = self.notices, self.figures, self.lineage
+        runner.retries = self.retries
         # What a stage has not saved it has not done, be it what is due at a start: that is left to the next one.
         self.starts = runner.starts = self.starts and self._reached() == self._begin
         self.figures.runner, self.figures.lag_seconds = runner.name, None

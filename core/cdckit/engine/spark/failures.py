@@ -19,6 +19,10 @@ _CAUSES = 20
 _SEALED = re.compile(r"\[cdckit:([A-Za-z0-9+/=]+)\]")
 
 
+class LostProcessError(RetriableSourceError):
+    """A process of Spark's is gone, or did not start: the source has no part in it."""
+
+
 class WorkerError(Exception):
     """A `CdcError` of another process: its class and message for people, and once more sealed for `recover`."""
 
@@ -73,7 +77,7 @@ def behind(failure: BaseException, more: str = "") -> CdcError | None:
 
 def _of_processes(text: str) -> CdcError | None:
     lost = lost_process(text)
-    return None if lost is None else RetriableSourceError(lost)
+    return None if lost is None else LostProcessError(lost)
 
 
 def nearest_kind(kind: type[CdcError]) -> str:
