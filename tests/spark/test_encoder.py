@@ -92,6 +92,14 @@ def test_a_deletes_tombstone_says_nothing_new_and_one_alone_is_a_delete() -> Non
     assert [(r["id"], r["__op"], r["__position"]) for r in rows_in(keys)] == [(7, "d", "007t")]
 
 
+@pytest.mark.parametrize("mode", ["changelog", "mirror", "history"])
+def test_a_null_that_has_the_rows_schema_is_a_delete(mode: Mode) -> None:
+    """So ExtractNewRecordState leaves deletes unless it is told otherwise."""
+    (packet,) = encode([Record("t", key(1), SchemaAndValue(ROW, None), position="001")], mode)
+    assert Layout.loads(packet.layout).kind == "keys"
+    assert [found["id"] for found in rows_in(packet)] == [1]
+
+
 def test_flattened_rows_keep_their_own_columns_about_the_change() -> None:
     flat = struct_schema("Value", {"id": INT32, "__op": STRING, "__deleted": STRING})
     records = [

@@ -171,11 +171,11 @@ def _fitting(column: DeclaredColumn, document: Any) -> Any:
 
 
 def parsed(text: str) -> Any:
-    """A document out of its JSON, where NaN and infinities stand as Java writes them."""
+    """A document out of its JSON; NaN and infinities, which stand there as Java writes them, as extended JSON has them."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return json.loads(text)
+        return json.loads(text, parse_constant=lambda number: {"$numberDouble": number})
 
 
 def _json(update: Struct | None) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from cdckit.api.marks import MarkKind, RoutedMark
-from cdckit.api.record import UNAVAILABLE_HEADER, Record
+from cdckit.api.record import UNAVAILABLE_HEADER, Record, SchemaAndValue
 from cdckit.api.schema import Schema
 from cdckit.api.struct import Struct, Template, TemplateStruct
 from cdckit.errors import SinkError
@@ -73,8 +73,8 @@ class TableEncoder:
 
     def _take(self, record: Record) -> None:
         value = record.value
-        if value is None:
-            self._tombstone(record)
+        if value is None or (isinstance(value, SchemaAndValue) and value.value is None):
+            self._tombstone(record)  # with the row's schema, as ExtractNewRecordState leaves it by default, or without
         elif not isinstance(value, Struct):
             if isinstance(record.key, Struct) and not carries_rows(record.key.schema):
                 return

@@ -72,9 +72,10 @@ def _number(value: Any) -> Any:
 
 def _whole(bits: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
-        number = Decimal(str(_number(value)))
-        found = int(number)
-        if found != number or found.bit_length() >= bits:
+        number = _number(value)
+        exact = number if isinstance(number, float) else Decimal(str(number))  # a double is not what it is shown as
+        found = int(exact)
+        if found != exact or not -(1 << bits - 1) <= found < 1 << bits - 1:
             raise ValueError(value)
         return found
 

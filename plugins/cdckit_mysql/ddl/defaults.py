@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from zoneinfo import ZoneInfo
 
 from cdckit_mysql.ddl.lexer import Cursor, DdlError, Kind
-from cdckit_mysql.ddl.session import DdlSession, Flavor
+from cdckit_mysql.ddl.session import DdlSession, Flavor, SqlMode
 from cdckit_mysql.table import Column
 from cdckit_mysql.values.charset import text_decoder
 from cdckit_mysql.values.defaults import implicit_default
@@ -50,7 +50,7 @@ def read_default(cursor: Cursor) -> Default:
     if token.kind is Kind.SYMBOL:
         return _read_symbol(cursor)
     if token.kind is Kind.STRING:
-        return Default(cursor.string(), quoted=True)
+        return _read_string(cursor)
     if token.kind is Kind.NUMBER:
         return Default(cursor.advance().value)
     if token.kind is Kind.HEX:
@@ -58,6 +58,13 @@ def read_default(cursor: Cursor) -> Default:
     if token.kind is Kind.BIT:
         return Default(raw=_bit_bytes(cursor.advance().value))
     return _read_word(cursor)
+
+
+def _read_string(cursor: Cursor) -> Default:
+    """Read a string; an empty one may be NULL: https://mariadb.com/kb/en/sql-mode/, EMPTY_STRING_IS_NULL."""
+    text = cursor.string()
+    empty_is_null = cursor.flavor is Flavor.MARIADB and SqlMode.EMPTY_STRING_IS_NULL in cursor.session.sql_mode
+    return Default() if empty_is_null and not text else Default(text, quoted=True)
 
 
 def _read_symbol(cursor: Cursor) -> Default:

@@ -21,8 +21,8 @@ class Flavor(StrEnum):
 class SqlMode(IntFlag):
     """The bits of `sql_mode` that change how DDL is read, or what it does to rows.
 
-    The numbers are those of the status variable Q_SQL_MODE_CODE in a QUERY event, the same on both servers; other
-    bits may be set and mean nothing here.
+    The numbers are those of the status variable Q_SQL_MODE_CODE in a QUERY event, the same on both servers, but for
+    EMPTY_STRING_IS_NULL, which is MariaDB's alone; other bits may be set and mean nothing here.
     """
 
     NONE = 0
@@ -33,6 +33,7 @@ class SqlMode(IntFlag):
     NO_BACKSLASH_ESCAPES = 1 << 20
     STRICT_TRANS_TABLES = 1 << 21
     STRICT_ALL_TABLES = 1 << 22
+    EMPTY_STRING_IS_NULL = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
