@@ -126,11 +126,11 @@ class TableRows:
     def without(self, sources: Set[str]) -> TableRows:
         """What there is of other source tables than these, and that one of these is gone."""
         marks = left_marks(self.marks, sources)
-        left = [head for head in self.headings if head.layout.source not in sources]
+        left = [head for head in self.headings if head.layout.table not in sources]
         packets = self.packets
         if len(left) < len(self.headings):
             packets = packets.where(f.col("layout").isin({head.layout.dumps() for head in left}))
-        held = self.held and [part for part in self.held if part.layout.source not in sources]
+        held = self.held and [part for part in self.held if part.layout.table not in sources]
         return replace(self, packets=packets, headings=left, marks=marks, held=held)
 
     def shown(self, fitting: Fitting) -> TableRows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cdckit import STRING, Datum, Header, Record, Schema, Struct, Transform
+from cdckit import STRING, Datum, Header, Record, Schema, Stored, Struct, Transform
 from cdckit.connector.avro_names import schema_names
 from cdckit.connector.envelope import is_envelope
 from cdckit_transforms.document_schemas import DocumentReader, Typed, flattened, parse
@@ -22,6 +22,7 @@ _ID = "_id"
 _UPDATE = "updateDescription"
 _PATCH = "patch"
 _ENVELOPE = ".Envelope"
+_OF_COLLECTION = "extract_new_document_state.collection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ class ExtractNewDocumentState(Transform):
         members = self._reader.members(document, envelope.name)
         for (name, schema), found in zip(envelope.fields.members, envelope.fields.values(value), strict=True):
             members[name] = Typed(schema, found)
-        return self._flat(self._reader.struct(members, envelope.name, optional=False))
+        made = self._reader.struct(members, envelope.name, optional=False)
+        return self._flat(_of_collection(made, value[SOURCE]))
 
     def _document(self, key: Struct, value: Struct) -> tuple[dict[str, Any], bool]:
         """What stands for the document, and whether it is deleted."""
@@ -155,6 +157,16 @@ class ExtractNewDocumentState(Transform):
         fields, headers = (Extract(references, schema, holes) for references in (self._fields, self._headers))
         parts = schema.name.removesuffix(_ENVELOPE).split(".")
         return _Envelope(".".join(map(schema_names(self._config.schema_names), parts)), fields, headers)
+
+
+def _of_collection(document: Struct, source: Struct) -> Struct:
+    """A document whose schema tells sinks that keep tables which collection it is of, made once for each schema."""
+    known: dict[str, Schema] = document.schema.derived.setdefault(_OF_COLLECTION, {})
+    table = f"{source.get('db')}.{source.get('collection')}"
+    schema = known.get(table)
+    if schema is None:
+        schema = known[table] = document.schema.replace(stored=Stored(table=table))
+    return Struct(schema, document.values)
 
 
 def _of_the_source(config: ExtractNewDocumentStateConfig) -> tuple[FieldReference, ...]:

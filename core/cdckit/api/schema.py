@@ -47,6 +47,7 @@ class Stored:
         older: what rows have in the column that were there before it was added, as a value of the column's schema.
         older_unknown: whether each of those rows has a value of its own, or one that the source cannot tell.
         comment: what the source's definition says the column is for, or, with the schema of rows, the table.
+        table: with the schema of rows or keys, whose they are: `database.table`.
     """
 
     unsigned: bool = False
@@ -54,6 +55,7 @@ class Stored:
     older: Any = None
     older_unknown: bool = False
     comment: str | None = None
+    table: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -104,6 +104,7 @@ class TableEvents:
         masks: for places in a row what is done to the value there when an event shows it; keys have it as it is.
         key_mark: the name and the value of a field behind the key's columns, the same for all rows of the table.
         comment: what the table's definition says it is for.
+        table: what it is called, `database.table`, where the source knows.
 
     Attributes:
         creates: makes the records of inserted rows.
@@ -123,6 +124,7 @@ class TableEvents:
         masks: Mapping[int, Callable[[Any], Any]] | None = None,
         key_mark: tuple[str, str] | None = None,
         comment: str | None = None,
+        table: str | None = None,
     ) -> None:
         self.topic = topic
         self._options = options
@@ -131,9 +133,10 @@ class TableEvents:
         name = options.schema_name
         schemas = schemas or topic
         row = struct_schema(name(f"{schemas}.Value"), fields, optional=True)
-        self.row_schema = row if comment is None else row.replace(stored=Stored(comment=comment))
+        self.row_schema = row.replace(stored=Stored(comment=comment, table=table))
         marked = key if key_mark is None else {**key, key_mark[0]: STRING}
-        self.key_schema = struct_schema(name(f"{schemas}.Key"), marked) if marked else None
+        identity = struct_schema(name(f"{schemas}.Key"), marked).replace(stored=Stored(table=table))
+        self.key_schema = identity if marked else None
         self.envelope = options.envelope(name(f"{schemas}.Envelope"), self.row_schema, options.source)
         self._key_places = tuple(self.row_schema.index[k] for k in key)
         self._makers = _Makers(self._compile)
@@ -156,7 +159,10 @@ class TableEvents:
         """Those of a table whose topic, schemas and mark in keys are what `topics` makes of its name."""
         mark, schemas = topics.key_mark(table), topics.schemas(table)
         topic = topics.data(table)
-        return cls(topic, fields, key, options, schemas=schemas, masks=masks, key_mark=mark, comment=comment)
+        named = ".".join(table)
+        return cls(
+            topic, fields, key, options, schemas=schemas, masks=masks, key_mark=mark, comment=comment, table=named
+        )
 
     def truncate(
         self, source: Struct, prefix: str, first_position: int, blocks: Iterator[Struct] | None = None

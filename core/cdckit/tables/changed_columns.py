@@ -294,7 +294,7 @@ class ColumnChanges:
         if found != name and found in taken.places:
             raise SinkError(
                 f"table {self._target}: columns '{name}' and '{found}' differ in upper and lower case alone (source "
-                f"{taken.layout.source}), and Delta tells no case apart: name one of them otherwise on its way here "
+                f"{taken.layout.table}), and Delta tells no case apart: name one of them otherwise on its way here "
                 "(ReplaceField), or leave it out"
             )
         return found
@@ -415,8 +415,8 @@ class ColumnChanges:
 
     def _action(self, kind: ChangeKind, layout: Layout) -> Action:
         action = self._policy.behavior.action(kind)
-        if action is Action.REFUSE and layout.source in self._accepted:
-            self.forced.add(layout.source)
+        if action is Action.REFUSE and layout.table in self._accepted:
+            self.forced.add(layout.table)
             return Action.FOLLOW
         return action
 
@@ -427,15 +427,15 @@ class ColumnChanges:
         """
         if self._policy.keeps and taken.told.begins:
             return True
-        if taken.layout.source in self._accepted:
-            self.forced.add(taken.layout.source)
+        if taken.layout.table in self._accepted:
+            self.forced.add(taken.layout.table)
             return True
         return False
 
     def _refusal(self, taken: _Taken, what: str) -> SinkError:
         return SinkError(
-            f"table {self._target}: since position {taken.position} {what} (source {taken.layout.source}). "
-            f"{self._policy.advice(taken.layout.source)}",
+            f"table {self._target}: since position {taken.position} {what} (source {taken.layout.table}). "
+            f"{self._policy.advice(taken.layout.table)}",
             number="CDC4401",
         )
 

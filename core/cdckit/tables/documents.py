@@ -171,7 +171,7 @@ def _fitting(column: DeclaredColumn, document: Any) -> Any:
 
 
 def parsed(text: str) -> Any:
-    """A document out of its JSON; NaN and infinities, which stand there as Java writes them, as extended JSON has them."""
+    """A document out of its JSON; NaN and infinities, there as Java writes them, as extended JSON has them."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

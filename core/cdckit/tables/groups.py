@@ -58,6 +58,7 @@ class Group:
         self.documents = documents
         self.older: Older = ()
         self.comments: Comments | None = None
+        self.named = ""
         self.mode = mode
         self.placeholder = placeholder
         self.kind = kind
@@ -136,6 +137,7 @@ class Group:
             self.older,
             bool(self.old_keys),
             self.comments,
+            self.named,
         )
 
     def _shown(self) -> Iterator[tuple[str, str]]:
@@ -200,7 +202,7 @@ class RowGroup(Group):
         names = tuple(field.name for field in key.fields) if key else ()
         super().__init__(mode, placeholder, "rows", columns, record, source_name(row, facts), names)
         self._added = tuple(field.index for field in added)
-        self.older, self.comments = _older(row), _comments(row)
+        self.older, self.comments, self.named = _older(row), _comments(row), _named(row, self.source)
         self._defaults = {f.name: f.schema.stored and f.schema.stored.default for f in row.fields}
         self._headers: tuple[Header, ...] = ()
         self._absent: str | None = None
@@ -251,7 +253,9 @@ def key_group(mode: Mode, placeholder: str, record: Record, key: Schema, facts: 
     """Deletes of which only the key is known."""
     columns = [(field.name, column_type(field.schema)) for field in key.fields]
     names = tuple(name for name, _ in columns)
-    return Group(mode, placeholder, "keys", columns, record, source_name(key, facts), names)
+    group = Group(mode, placeholder, "keys", columns, record, source_name(key, facts), names)
+    group.named = _named(key, group.source)
+    return group
 
 
 def truncate_group(mode: Mode, placeholder: str, record: Record, facts: Facts) -> Group:
@@ -298,6 +302,12 @@ def _comment(column: Schema) -> str | None:
 
 def _key_schema(key: Datum | None) -> Schema | None:
     return key.schema if isinstance(key, Struct) else None
+
+
+def _named(schema: Schema, source: str) -> str:
+    """What commands call the source's table, where the rows do not say it themselves."""
+    told = schema.stored.table if schema.stored is not None else None
+    return "" if told in (None, source) else str(told)
 
 
 def source_name(schema: Schema | None, facts: Facts) -> str:

@@ -48,6 +48,7 @@ class Layout:
             before, as text (bytes in hexadecimal); None where the source cannot tell.
         moved: whether there are rows that lack values and had another key before.
         comments: what the source's definition says columns are for, and under "" the table; None where nobody says.
+        named: what commands call the source's table where that is not `source`; else "".
     """
 
     kind: Kind
@@ -60,6 +61,12 @@ class Layout:
     older: tuple[tuple[str, str | None], ...] = ()
     moved: bool = False
     comments: Comments | None = None
+    named: str = ""
+
+    @property
+    def table(self) -> str:
+        """What commands call the source's table."""
+        return self.named or self.source
 
     def dumps(self) -> str:
         """The layout as the packet's text, which has no comments: each packet would carry them, and a mark does."""
@@ -79,6 +86,7 @@ class Layout:
             found["documents"],
             tuple((name, text) for name, text in found["older"]),
             found["moved"],
+            named=found["named"],
         )
 
 

@@ -105,7 +105,7 @@ class TableRows:
 
     def without(self, sources: Set[str]) -> TableRows:
         """What there is of other source tables than these, and that one of these is gone."""
-        parts = [part for part in self.parts if part.layout.source not in sources]
+        parts = [part for part in self.parts if part.layout.table not in sources]
         return replace(self, parts=parts, marks=left_marks(self.marks, sources))
 
     def and_groups(self, groups: Iterable[Group]) -> TableRows:
