@@ -29,6 +29,7 @@ from cdckit_iceberg import altering
 from cdckit_iceberg.branches import Branch
 from cdckit_iceberg.catalog import LakeCatalog
 from cdckit_iceberg.changing import KeyChanges, PlaceChanges, Ranges, Removal, has_nulls
+from cdckit_iceberg.faults import FAULTS
 from cdckit_iceberg.files import FileWriter, batches_of
 from cdckit_iceberg.maintenance import compact, expire
 from cdckit_iceberg.partitions import partition_spec, unused
@@ -109,6 +110,13 @@ class IcebergTarget(LakeTarget):
     def exists(self) -> bool:
         """Whether there is such a table."""
         return self._open is not None or self._catalog.tables.table_exists(self.identifier)
+
+    def is_there(self) -> bool:
+        """Whether there is such a table, looked at anew; true where that cannot be seen."""
+        try:
+            return self._catalog.tables.table_exists(self.identifier)
+        except FAULTS:
+            return True
 
     def now(self) -> IcebergVersion | None:
         """What this process has seen last."""

@@ -55,6 +55,10 @@ class SharedTarget(DeltaTarget):
         """Makes what others have committed since count from here on."""
         self._current = False
 
+    def exists(self) -> bool:
+        """Whether there is such a table, looked at anew."""
+        return self._light.is_there()
+
     def light(self) -> by_delta_rs.DeltaTarget | None:
         """The table as delta-rs writes it; None where Spark alone does, or where there is none."""
         found = self._seen()

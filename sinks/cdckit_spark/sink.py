@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -26,6 +26,7 @@ from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.lake.data_files import FiledRows
 from cdckit.tables.logged_marks import Logged
+from cdckit.tables.made_tables import TablesGoneError
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
 from cdckit.tables.refused import RowsFoundError
@@ -57,10 +58,17 @@ BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 
 
 class Asked(NamedTuple):
-    """What the user asks for of single source tables, as a `TableContext` gives it."""
+    """What the user asks for of single source tables, as a `TableContext` gives it.
+
+    Attributes:
+        read_again: those that are to be read again, as marks will tell.
+        accepted: those whose next change of definition is accepted.
+        requested: those that are to be read again, whether marks will tell it or not.
+    """
 
     read_again: Mapping[str, str]
     accepted: Mapping[str, str]
+    requested: Collection[str]
 
 
 class LakeSink(SparkTableSink):
@@ -145,6 +153,7 @@ class LakeSink(SparkTableSink):
                         pass
             return sum(rows.count for rows in tables.values())
         finally:
+            self._context.made.save()
             packets.unpersist()
             for file in filed:
                 file.discard()
@@ -199,14 +208,14 @@ class LakeSink(SparkTableSink):
         assert self._pool is not None
         jobs = {topic: self._pool.submit(write, topic, rows, number, asked) for topic, rows in tables.items()}
         faults = {topic: error for topic, job in jobs.items() if (error := job.exception()) is not None}
+        if gone := [error for error in faults.values() if isinstance(error, TablesGoneError)]:
+            raise TablesGoneError.of(gone)
         for error in faults.values():
             if not isinstance(error, RetriableSinkError | RowsFoundError):
                 raise error
         # What is known of a table may be older than it by now; tables that were written are not written again.
         for topic in faults:
-            self._tables.pop(topic, None)  # whoever came first may have changed it
-            self._inferences.pop(topic, None)
-            self._sources.pop(topic, None)
+            self._forget(topic)  # whoever came first may have changed it
         if found := [error for error in faults.values() if isinstance(error, RowsFoundError)]:
             raise RowsFoundError.of(found)
         passing = next(iter(faults.values()), None)
@@ -223,13 +232,35 @@ class LakeSink(SparkTableSink):
             self._tables[topic] = Evolution(target, self._policy, told)
         return self._tables[topic]
 
-    def _write_table(self, topic: str, rows: TableRows, number: BatchId, asked: Asked) -> None:
+    def _forget(self, topic: str) -> None:
+        """Forgets what is known of a topic's table."""
+        self._tables.pop(topic, None)
+        self._inferences.pop(topic, None)
+        self._sources.pop(topic, None)
+
+    def _seen(self, topic: str, rows: TableRows, asked: Asked) -> tuple[Evolution[SparkTarget], bool]:
+        """The table of a topic as it is now, and whether there is one.
+
+        Raises:
+            SinkError: it is gone, and lacked rows if it was made anew.
+        """
         table = self._table(topic)
+        if isinstance(table.target, SharedTarget):
+            table.target.look_again()
+        if table.columns and not table.target.exists():
+            self._forget(topic)
+            table = self._table(topic)
+        self._see_complete(topic, table.target)
+        there = bool(table.present())
+        if not there:
+            self._context.made.require_told(table.target, topic, rows.marks, asked.requested)
+        return table, there
+
+    def _write_table(self, topic: str, rows: TableRows, number: BatchId, asked: Asked) -> None:
+        table, marks = self._table(topic), rows.marks
         begun = _begun(rows)
         try:
-            if isinstance(table.target, SharedTarget):
-                table.target.look_again()
-            self._see_complete(topic, table.target)
+            table, there = self._seen(topic, rows, asked)
             if self.mirrors and self._context.marks:
                 self._require_begun(topic, table, rows)
             awaited = table.awaits(asked.read_again) - begun
@@ -251,6 +282,8 @@ class LakeSink(SparkTableSink):
                 self._log(table, rows, log, number, asked.accepted)
             table.begun({name: one for name, one in asked.read_again.items() if name in begun})
             table.use({name: one for name, one in asked.accepted.items() if name in begun})
+            sources = rows.sources | (self._sources_of(topic, table.target).own if there and self.mirrors else set())
+            self._context.made.wrote(topic, sources, marks, before=there, there=bool(table.columns))
         except (PySparkException, Py4JJavaError) as error:
             kind = RetriableSinkError if passes(error) else RowsRefusedError if refuses_rows(error) else SinkError
             raise kind(f"table {table.target}: {reason(error)}") from error
@@ -283,7 +316,8 @@ class LakeSink(SparkTableSink):
 
     def _asked(self) -> Asked:
         """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
-        return Asked(self._context.read_again() if self._context.marks else {}, self._context.accepted())
+        requested = self._context.read_again()
+        return Asked(requested if self._context.marks else {}, self._context.accepted(), requested)
 
     def _followed(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> TableRows:
         """The rows with the columns that their documents have, which the table has then, too."""

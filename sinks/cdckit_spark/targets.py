@@ -34,6 +34,10 @@ class SparkTarget(Target):
     """One table that Spark writes."""
 
     @abstractmethod
+    def exists(self) -> bool:
+        """Whether there is such a table, looked at anew."""
+
+    @abstractmethod
     def append(self, rows: DataFrame, batch: BatchId) -> None:
         """Adds rows; none where the batch is there already."""
 

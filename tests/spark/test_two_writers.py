@@ -18,6 +18,7 @@ from cdckit.api.schema import Stored
 from cdckit.tables.context import TableContext
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.groups import Mode
+from cdckit.tables.made_tables import MadeTables
 from cdckit.tables.marks import Mark
 from cdckit.tables.packets import PACKET_SCHEMA, table_packets
 from cdckit.tables.sink import Packet
@@ -40,11 +41,11 @@ class Writers:
     def __init__(self, session: SparkSession, lake: Path, mode: Mode, **options: Any) -> None:
         self.session, self.lake, self.mode, self.options = session, lake, mode, options
 
-    def sink(self, small: int, *, marks: bool = False) -> LakeSink:
+    def sink(self, small: int, *, marks: bool = False, made: MadeTables | None = None) -> LakeSink:
         given = {"path": str(self.lake), "mode": self.mode, "small.batch.rows": small, **self.options}
         config, _ = LakeConfig.load(given, "sink")
         sink = LakeSink(config)
-        sink.open(self.session, TableContext("p", "g", marks=marks))
+        sink.open(self.session, TableContext("p", "g", marks=marks, made=made or MadeTables()))
         return sink
 
     def frame(self, rows: Sequence[Row]) -> DataFrame:

@@ -36,6 +36,10 @@ class MarkKind(StrEnum):
     """It has another definition (`change`)."""
 
 
+EMPTYING = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.TRUNCATE, MarkKind.DROP, MarkKind.CREATE})
+"""Behind these, a source table has no rows but those that are told from there on."""
+
+
 @dataclass(frozen=True, slots=True)
 class DefinitionChange:
     """What an altered table has otherwise than before; columns are named by their fields in events.

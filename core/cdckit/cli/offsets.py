@@ -17,7 +17,7 @@ from cdckit.connector import resnapshot
 from cdckit.connector.takeover.history import HistoryClient, read_history
 from cdckit.connector.takeover.offsets import offsets_body, offsets_of, write_offsets
 from cdckit.engine.pipeline import make_source
-from cdckit.engine.state import made_for, table_batches
+from cdckit.engine.state import made_for, made_tables, table_batches
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import current_offset
@@ -45,6 +45,7 @@ def reset(chosen: Chosen) -> None:
         leave_to_state(state, chosen=True)
         state.put(resnapshot.KEPT_AS, None)
         state.put(table_batches.KEPT_AS, None)
+        made_tables.forget(state)
 
 
 @offsets.command("keep", cls=Command)

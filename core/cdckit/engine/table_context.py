@@ -9,6 +9,7 @@ from cdckit.connector.resnapshot import KEPT_AS as RESNAPSHOT, Resnapshot
 from cdckit.engine.accepted import KEPT_AS as ACCEPTED, acceptances
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.tables.context import TableContext
+from cdckit.tables.made_tables import MadeTables
 
 
 def table_context(
@@ -16,6 +17,7 @@ def table_context(
     generation: str,
     kept: Callable[[str], Json],
     activity: Callable[[str], None],
+    made: MadeTables,
     *,
     marks: bool,
 ) -> TableContext:
@@ -26,6 +28,7 @@ def table_context(
         generation: tells batch numbers of one checkpoint from those of another.
         kept: gives what the state has under a key.
         activity: is told what everything waits for.
+        made: the tables that the pipeline has rows in.
         marks: whether the source tells table marks.
     """
 
@@ -43,4 +46,5 @@ def table_context(
         read_again=read_again,
         accepted=lambda: acceptances(kept(ACCEPTED)),
         activity=activity,
+        made=made,
     )

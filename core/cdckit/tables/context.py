@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cdckit.errors import RetriableSinkError
+from cdckit.tables.made_tables import MadeTables
 
 _NAMED = 5
 """So many tables are named where many are written."""
@@ -40,6 +41,7 @@ class TableContext:
         commands: whether there is a pipeline to which the user can say more by commands, such as `cdc schema accept`.
         older_may_come: whether a batch may come again behind later ones; else the last one alone does.
         finds_refused: whether the sink is to say which rows a table refuses (`RowsFoundError`), for others to go on.
+        made: the tables that the pipeline has rows in, of which none is to be made anew unasked.
     """
 
     name: str
@@ -54,6 +56,7 @@ class TableContext:
     commands: bool = True
     older_may_come: bool = False
     finds_refused: bool = False
+    made: MadeTables = field(default_factory=MadeTables)
 
     @contextmanager
     def writing_snapshot(self, begun: Collection[str]) -> Iterator[None]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from cdckit.api.marks import EMPTYING
 from cdckit.api.record import Record
 from cdckit.api.schema import INT64, STRING
 from cdckit.tables.behavior import Behavior
 from cdckit.tables.groups import Group
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
-from cdckit.tables.segments import EMPTYING, UNFOLLOWED, chosen, gets_another_key
+from cdckit.tables.segments import UNFOLLOWED, chosen, gets_another_key
 from cdckit.tables.shapes import Facts
 from cdckit.tables.target import Target
 from cdckit.tables.types import column_type

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from cdckit.api.marks import MarkKind
+from cdckit.api.marks import EMPTYING, MarkKind
 from cdckit.errors import SinkError
 from cdckit.tables.behavior import Action, Behavior, ChangeKind
 from cdckit.tables.marks import Mark
 
 log = logging.getLogger("cdckit.tables")
 
-EMPTYING = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.TRUNCATE, MarkKind.DROP, MarkKind.CREATE})
-"""Behind these, a source table has no rows but those that are told from there on."""
 UNFOLLOWED = frozenset({MarkKind.UNTOLD, MarkKind.RENAME})
 """Behind these, nobody can say from rows and marks which rows a source table has."""
 CUTTING = frozenset({MarkKind.ALTER})

@@ -35,6 +35,11 @@ class Sources:
         others = {f"{name} (pipeline {one})" for one, names in noted.items() if one != self._pipeline for name in names}
         return others | set(noted.get(self._pipeline, ()))
 
+    @property
+    def own(self) -> set[str]:
+        """The sources whose rows this pipeline has written."""
+        return set(self._load().get(self._pipeline, ()))
+
     def begin(self, *, here: bool) -> None:
         """Sees to it that the pipeline has begun the mirror, and so told it all rows.
 
@@ -87,6 +92,13 @@ def origin(pipeline: str, layouts: Iterable[tuple[str, Layout]]) -> dict[str, st
     """The notes of a table that is made which say by whom, and for which source table's rows first."""
     found = min(((position, layout.source) for position, layout in layouts if layout.kind == "rows"), default=("", ""))
     return {MAKER: pipeline, **({SOURCE: found[1]} if found[1] else {})}
+
+
+def noted_sources(notes: Mapping[str, str], pipeline: str) -> set[str]:
+    """The sources whose rows a pipeline has written, as far as a table's notes say."""
+    of_mirror = json.loads(notes.get(NOTE, "{}")).get(pipeline)
+    first = {notes[SOURCE]} if SOURCE in notes and notes.get(MAKER) == pipeline else set[str]()
+    return first if of_mirror is None else set(of_mirror)
 
 
 def _named(noted: Mapping[str, object]) -> str:

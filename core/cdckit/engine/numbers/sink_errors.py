@@ -112,4 +112,11 @@ ENTRIES = (
         "It was dropped before it was published: what was written there is nowhere.",
         "make it anew and `cdc resnapshot`, or `cdc offsets reset`.",
     ),
+    Entry(
+        "CDC4407",
+        "a table is gone",
+        "Somebody has removed it, or what it was kept in is not there: made anew, it would lack most rows.",
+        "`cdc resnapshot` as the message says (`cdc offsets reset` where all are gone), or put it back; "
+        "`cdc offsets keep` goes on without its rows.",
+    ),
 )

@@ -10,6 +10,7 @@ from cdckit.api.state_store import StateStore
 from cdckit.engine.chain import TransformChain
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.pipeline import make_source
+from cdckit.engine.state.made_tables import tables_in
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.engine.table_context import table_context
 from cdckit.errors import ConfigError, RetriableSinkError, SinkError
@@ -45,9 +46,9 @@ class TableDelivery:
                 "--once), then replay",
                 number="CDC2402",
             )
-        told = make_source(pipeline).tells_marks
+        told, made = make_source(pipeline).tells_marks, tables_in(state)
         stack.callback(sink.close)
-        sink.open(table_context(pipeline, self._batches.generation, state.get, lambda _: None, marks=told))
+        sink.open(table_context(pipeline, self._batches.generation, state.get, lambda _: None, made, marks=told))
         self._begin()
 
     def _begin(self) -> None:

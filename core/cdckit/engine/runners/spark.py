@@ -45,11 +45,13 @@ from cdckit.engine.spark.timed_batches import ASKED as DELIVERED
 from cdckit.engine.state.begun_tables import refuse_anothers
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.ledger_file import forget, kept_in
+from cdckit.engine.state.made_tables import beside, remembered
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.runner_handover import Generation, hand_to_spark, note_unbegun, open_state
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, StateError
+from cdckit.tables.made_tables import MadeTable, MadeTables
 
 if TYPE_CHECKING:
     from cdckit.engine.runners.spark_stage import SparkStage
@@ -67,10 +69,12 @@ class _Kept(NamedTuple):
     Attributes:
         offset: the offset that the pipeline had come to.
         ledger: the ledger's values, where there is one.
+        made: the tables that the pipeline has rows in.
     """
 
     offset: Offset | None
     ledger: Mapping[str, Json]
+    made: Sequence[MadeTable]
 
 
 class SparkRunner(Runner):
@@ -116,6 +120,7 @@ class SparkRunner(Runner):
         shown = generation.checkpoint(self.pipeline.folder)
         checkpoint: Folder = shown if place is None else place / generation.id
         faults = self._fault_inbox(session, stack)
+        delivery.made = MadeTables(kept.made, beside(checkpoint, None if place is None else shown))
         delivery.open(session, generation, checkpoint, faults)
         ledger = self._ledger(stack, session, delivery, generation, place, kept, anew=anew)
         delivery.ledger = ledger
@@ -317,7 +322,8 @@ class SparkRunner(Runner):
             generation = hand_to_spark(state, self.pipeline.folder, place, anew=anew)
             if not self.pipeline.ledger:
                 forget(state, *self._all_of(generation, place))
-            saved = _Kept(state.load_offset(), kept_in(state))
+            offset = state.load_offset()
+            saved = _Kept(offset, kept_in(state), remembered(state, offset))
             if self._copied(place) is not None:
                 number_copy(state)
         finally:

@@ -31,6 +31,7 @@ from cdckit.engine.runners.runner import Runner
 from cdckit.engine.runners.table_drive import TableDrive, Transforms
 from cdckit.engine.runners.table_progress import TableProgress
 from cdckit.engine.state.ledger_file import forget
+from cdckit.engine.state.made_tables import tables_in
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.table_batches import TableBatches
 from cdckit.engine.table_context import table_context
@@ -84,8 +85,9 @@ class TableRun:
         source, counts = self._opened(stack, faulty, told)
         saved = state.load_offset()
         batches = TableBatches(state, saved)
-        activity = runner.notices.activity
-        context = table_context(self._pipeline, batches.generation, state.get, activity, marks=source.tells_marks)
+        activity, made = runner.notices.activity, tables_in(state)
+        marks = source.tells_marks
+        context = table_context(self._pipeline, batches.generation, state.get, activity, made, marks=marks)
         sink.open(context)
         sink.begin(batches.generation, batches.begun)
         runner.notices.started(runner.name, saved)

@@ -12,6 +12,7 @@ from cdckit.engine.spark.inbox import Address
 from cdckit.engine.spark.job import Form
 from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
+from cdckit.tables.made_tables import MadeTables
 
 if TYPE_CHECKING:
     from cdckit.engine.spark.batch_ledger import BatchLedger
@@ -44,6 +45,9 @@ class Delivery(ABC):
 
     shares_folders: bool = True
     """Whether workers on this machine may write into the folders of the sink's tables, once it is open."""
+
+    made: MadeTables = MadeTables()
+    """The tables that the pipeline has rows in: set before `open`."""
 
     ledger: BatchLedger | None = None
     """Adds up the rows of each batch; None: no ledger is kept."""

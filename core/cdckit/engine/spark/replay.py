@@ -19,6 +19,7 @@ from cdckit.engine.quarantine.store import Quarantined
 from cdckit.engine.quarantine.table_delivery import RowError
 from cdckit.engine.spark.checkpoints import checkpoints_of
 from cdckit.engine.spark.session import start_session
+from cdckit.engine.state.made_tables import tables_in
 from cdckit.engine.state.replay_batches import ReplayBatches
 from cdckit.engine.state.runner_handover import broken_off
 from cdckit.engine.table_context import table_context
@@ -89,8 +90,8 @@ class SparkReplay:
                 number="CDC2402",
             )
         self._batches = ReplayBatches(state)
-        marks = make_source(pipeline).tells_marks
-        context = table_context(pipeline, self._batches.generation, state.get, lambda _: None, marks=marks)
+        marks, made = make_source(pipeline).tells_marks, tables_in(state)
+        context = table_context(pipeline, self._batches.generation, state.get, lambda _: None, made, marks=marks)
         sink.open(self._session, replace(context, finds_refused=True))
         self._blocked: set[str] = set()
         self._portions: dict[tuple[str, ...], list[_Made]] = {}

@@ -52,7 +52,8 @@ class TableDelivery(Delivery):
         activity = RunNotices(self.pipeline.name).activity
         source = make_source(self.pipeline)
         self.schedule = source.retry_schedule()
-        context = table_context(self.pipeline, generation.id, self.state.kept, activity, marks=source.tells_marks)
+        kept, marks = self.state.kept, source.tells_marks
+        context = table_context(self.pipeline, generation.id, kept, activity, self.made, marks=marks)
         self.sink.open(session, replace(context, pause=self._pause, finds_refused=self.faults is not None))
         self.shares_folders = self.sink.shares_folders
 

@@ -8,15 +8,12 @@ its sums are there. Whoever opens the state next takes the newest file into the 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import cast
 
 from cdckit.api.state_store import Json, StateStore, StateView
 from cdckit.connector.damage import DAMAGE, reason_of
-from cdckit.engine.state.copies import CopyFolder
+from cdckit.engine.state.checkpoint_files import numbered_files, remove_file, write_file
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.errors import StateError
 
@@ -63,9 +60,9 @@ class LedgerFiles:
         content = json.dumps(self._values).encode()
         for folder in self._folders:
             try:
-                _write(folder, f"{number:012d}", content)
-                for _, name in _numbers(folder)[:-_KEPT]:
-                    _remove(folder, name)
+                write_file(folder, number, content)
+                for _, name in numbered_files(folder)[:-_KEPT]:
+                    remove_file(folder, name)
             except OSError as error:
                 raise StateError(
                     f"the ledger cannot be kept in {folder}: {error}; make room there, or give the right to write",
@@ -81,7 +78,7 @@ def newest(checkpoint: Folder) -> dict[str, Json] | None:
     """
     folder = checkpoint / FOLDER
     try:
-        found = _numbers(folder)
+        found = numbered_files(folder)
         if not found:
             return None
         text = (folder / found[-1][1]).read_text()
@@ -123,33 +120,5 @@ def forget(store: StateStore, *checkpoints: Folder) -> None:
         for key in sorted(kept_in(store), key=lambda key: key == HEAD):
             store.put(key, None)
     for folder in (checkpoint / FOLDER for checkpoint in checkpoints):
-        for _, name in _numbers(folder):
-            _remove(folder, name)
-
-
-def _numbers(folder: Folder) -> list[tuple[int, str]]:
-    try:
-        return sorted((int(path.name), path.name) for path in folder.iterdir() if path.name.isdecimal())
-    except FileNotFoundError:
-        return []
-
-
-def _write(folder: Folder, name: str, content: bytes) -> None:
-    if not isinstance(folder, Path):
-        cast(CopyFolder, folder / name).write_bytes(content)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f".{name}.new"
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(folder / name)
-
-
-def _remove(folder: Folder, name: str) -> None:
-    with suppress(OSError):
-        if isinstance(folder, Path):
-            (folder / name).unlink()
-        else:
-            cast(CopyFolder, folder / name).remove()
+        for _, name in numbered_files(folder):
+            remove_file(folder, name)

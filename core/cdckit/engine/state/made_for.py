@@ -15,6 +15,7 @@ from cdckit.api.plugin_config import dotted
 from cdckit.api.state_store import Json, StateStore
 from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.config.pipeline import Component, ResolvedPipeline
+from cdckit.engine.state.made_tables import forget
 from cdckit.engine.state.state_format import keep_format
 from cdckit.errors import ConfigError, StateError
 
@@ -118,7 +119,11 @@ def keep(state: StateStore, pipeline: ResolvedPipeline) -> None:
 
 
 def keep_offset(state: StateStore) -> None:
-    """Notes that a state's offset holds for whichever source and target run next; newly chosen tables stay new."""
+    """Notes that a state's offset holds for whichever source and target run next; newly chosen tables stay new.
+
+    Which tables there are is seen anew, and none is missed.
+    """
+    forget(state)
     made = MadeFor.from_json(state.get(KEPT_AS))
     if made is not None:
         state.put(KEPT_AS, replace(made, source={}, sink={}, form={}).to_json())

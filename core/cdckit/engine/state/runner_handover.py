@@ -24,6 +24,7 @@ from pathlib import Path
 from cdckit.api.record import Offset
 from cdckit.api.state_store import Json, StateStore, StateView
 from cdckit.connector.damage import DAMAGE, reason_of
+from cdckit.engine.state import made_tables
 from cdckit.engine.state.ledger_file import kept_in, newest, take_into
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, batch_in_hand, begun_in_vain, committed_batch
@@ -253,6 +254,7 @@ def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None
         return
     committed = _committed(last, folder, checkpoints)
     _take_ledger(store, last, folder, checkpoints)
+    _take_tables(store, last, folder, checkpoints)
     if committed is not None:
         # Two steps, in this order: killed in between, the next start takes the same offset once more.
         store.save_offset(committed.end)
@@ -264,6 +266,13 @@ def _take_ledger(store: StateStore, last: Generation, folder: Path, checkpoints:
     there = checkpoints is not None and last.place == str(checkpoints)
     if not (there and take_into(store, _checkpoint(last, folder, checkpoints))):
         take_into(store, last.checkpoint(folder))
+
+
+def _take_tables(store: StateStore, last: Generation, folder: Path, checkpoints: Folder | None) -> None:
+    """Takes the tables beside a checkpoint, and where it is shown to commands."""
+    if checkpoints is not None and last.place == str(checkpoints):
+        made_tables.take_into(store, _checkpoint(last, folder, checkpoints))
+    made_tables.take_into(store, last.checkpoint(folder))
 
 
 def _reached(generation: Generation, folder: Path, checkpoints: Folder | None = None) -> Offset | None:
@@ -307,6 +316,7 @@ def _found(store: StateStore, folder: Path, elsewhere: Folder | None) -> Generat
     [(name, end)] = ends.items()
     log.warning("the state is lost: the checkpoint %s tells that the pipeline had come to %s", checkpoints / name, end)
     take_into(store, checkpoints / name)
+    made_tables.take_into(store, checkpoints / name)
     store.save_offset(end)
     return Generation(name, end, authority=True, place="" if elsewhere is None else str(elsewhere))
 

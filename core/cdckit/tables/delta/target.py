@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from arro3.core import RecordBatch, Table
 from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction
 
 from cdckit.errors import SinkError
@@ -94,6 +95,13 @@ class DeltaTarget(LakeTarget):
     def exists(self) -> bool:
         """Whether there is such a table."""
         return self._open is not None or DeltaTable.is_deltatable(self.path, self._storage or None)
+
+    def is_there(self) -> bool:
+        """Whether there is such a table, looked at anew; true where that cannot be seen."""
+        try:
+            return DeltaTable.is_deltatable(self.path, self._storage or None)
+        except (DeltaError, OSError):
+            return True
 
     def refresh(self) -> None:
         """Makes what others have committed since count from here on."""

@@ -48,6 +48,9 @@ class Following:
         if deferred is None or not deferred.waiting:
             return
         columns = evolution.present()
+        if not columns:  # all rows of the mirror are told anew
+            deferred.clear(application)
+            return
         batch = BatchId(f"{application}/applied", deferred.version)
         mirror = Mirror(self._target, columns, batch, self._text, evolution.fitting)
         mirror.merge(deferred.changes(columns), deferred.key)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdckit.api.marks import MarkKind
+from cdckit.api.marks import EMPTYING, MarkKind
 from cdckit.tables.definitions import Fitting
 from cdckit.tables.lake.alike import Alike
 from cdckit.tables.lake.buckets import MOST_ROWS, Buckets
@@ -24,7 +24,6 @@ from cdckit.tables.lake.target import Ending, LakeTarget, Merge
 from cdckit.tables.lake.timeline import Changed, Timeline
 from cdckit.tables.layout import END, FROM, OLD_KEY, OP, POSITION, TO
 from cdckit.tables.marks import Mark
-from cdckit.tables.segments import EMPTYING
 from cdckit.tables.target import BatchId, Columns
 
 _OURS = frozenset({FROM, TO, END, POSITION})

@@ -28,6 +28,7 @@ from cdckit.tables.lake.table import Asked, LakeTable
 from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.lake.written import Written
 from cdckit.tables.layout import Layout
+from cdckit.tables.made_tables import TablesGoneError
 from cdckit.tables.marks import Mark
 from cdckit.tables.pieces import REDEFINING, pieces
 from cdckit.tables.refused import RowsFoundError
@@ -117,7 +118,7 @@ class LakeSink(DirectTableSink):
 
     def _last_batch(self, topic: str) -> int | None:
         with self.faults.told(topic):
-            return self._table(topic).last_batch(self._application)
+            return self._table(topic).last_begun(self._application)
 
     # -- what waits
 
@@ -246,8 +247,11 @@ class LakeSink(DirectTableSink):
         self._gather()
         batch, asked = BatchId(self._application, number, self._place), self._asked()
         tables = {topic: waiting.taken() for topic, waiting in self._waiting.items()}
-        with self._context.writing_snapshot(_begun(tables.values())):
-            self._write_all(tables, batch, asked, again)
+        try:
+            with self._context.writing_snapshot(_begun(tables.values())):
+                self._write_all(tables, batch, asked, again)
+        finally:
+            self._context.made.save()
         self.drop()
         for table in self._tended:
             if table.due:
@@ -265,9 +269,11 @@ class LakeSink(DirectTableSink):
         jobs = [self._pool.submit(write, topic, rows) for topic, rows in tables.items()]
         faults = [error for job in jobs if (error := job.exception()) is not None]
         found = [error for error in faults if isinstance(error, RowsFoundError)]
+        gone = [error for error in faults if isinstance(error, TablesGoneError)]
         lasting = [error for error in faults if not isinstance(error, RetriableSinkError | RowsFoundError)]
         together = [RowsFoundError.of(found)] if found else []
-        for error in (*lasting, *together, *faults):
+        missed = [TablesGoneError.of(gone)] if gone else []
+        for error in (*missed, *lasting, *together, *faults):
             raise error
 
     def _write_table(self, topic: str, rows: TableRows, batch: BatchId, asked: Asked, again: bool) -> None:
@@ -282,17 +288,19 @@ class LakeSink(DirectTableSink):
         if table is None:
             target = self._target(topic)
             self._names.take(str(target), topic)
-            table = self._tables[topic] = LakeTable(target, self.config, self._context)
+            table = self._tables[topic] = LakeTable(target, self.config, self._context, self.faults.passes)
         return table
 
     def _asked(self) -> Asked:
         """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
-        return Asked(self._context.read_again() if self._context.marks else {}, self._context.accepted())
+        requested = self._context.read_again()
+        return Asked(requested if self._context.marks else {}, self._context.accepted(), frozenset(requested))
 
     def saved(self) -> None:
         """None of what was committed comes again."""
         if self._written:
             self._written = Written((), self._last_batch)
+        self._context.made.save()
 
     def close(self) -> None:
         """Ends the writing threads, and removes the files of what waits."""

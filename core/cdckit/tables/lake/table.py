@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cdckit import MarkKind
+from cdckit.errors import RetriableSinkError
 from cdckit.tables.allocators import load_arrow
 from cdckit.tables.context import TableContext
 from cdckit.tables.evolution import Evolution
@@ -19,7 +21,7 @@ from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.logged_marks import Logged
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import chosen, emptied
-from cdckit.tables.sources import Sources, origin
+from cdckit.tables.sources import Sources, noted_sources, origin
 from cdckit.tables.target import BatchId
 
 if TYPE_CHECKING:
@@ -31,10 +33,17 @@ BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user asks for of single source tables, as a `TableContext` gives it."""
+    """What the user asks for of single source tables, as a `TableContext` gives it.
+
+    Attributes:
+        read_again: those that are to be read again, as marks will tell.
+        accepted: those whose next change of definition is accepted.
+        requested: those that are to be read again, whether marks will tell it or not.
+    """
 
     read_again: Mapping[str, str]
     accepted: Mapping[str, str]
+    requested: Set[str] = frozenset()
 
 
 class LakeTable:
@@ -44,10 +53,14 @@ class LakeTable:
         target: where it is.
         config: the sink's.
         context: the runner's.
+        passes: whether a fault passes, so that it says nothing of the table.
     """
 
-    def __init__(self, target: LakeTarget, config: LakeOptions, context: TableContext) -> None:
+    def __init__(
+        self, target: LakeTarget, config: LakeOptions, context: TableContext, passes: Callable[[Exception], bool]
+    ) -> None:
         self.target = target
+        self._passes = passes
         self._config = config
         self._context = context
         self._follows = config.mode != "changelog"
@@ -71,8 +84,30 @@ class LakeTable:
         Raises:
             SinkError: it cannot, or is not to.
         """
+        with self._missed(rows, asked.requested):
+            self.target.expect(batch)
+            before = bool(self._evolution.present())
+            if not before:
+                self._context.made.require_told(self.target, self.target.topic, rows.marks, asked.requested)
+            written = self._write(rows, batch, asked, again=again)
+        known = self._sources.own if before and self._follows else set[str]()
+        there = bool(self._evolution.columns)
+        self._context.made.wrote(self.target.topic, written.sources | known, rows.marks, before=before, there=there)
+
+    @contextmanager
+    def _missed(self, rows: TableRows, requested: Set[str]) -> Iterator[None]:
+        """Has a fault told as what it comes of, where the table was there and is gone."""
+        try:
+            yield
+        except Exception as error:
+            if not self._evolution.columns or self._passes(error) or self.target.is_there():
+                raise
+            self._context.made.require_told(self.target, self.target.topic, rows.marks, requested)
+            raise RetriableSinkError(f"table {self.target}: was removed while it was written") from error
+
+    def _write(self, rows: TableRows, batch: BatchId, asked: Asked, *, again: bool) -> TableRows:
+        """Gives the rows without those that others replace."""
         evolution = self._evolution
-        self.target.expect(batch)
         begun = {mark.table for mark in rows.marks if mark.kind is MarkKind.SNAPSHOT_BEGIN}
         if self._follows and self._context.marks:
             self._require_begun(rows)
@@ -94,6 +129,14 @@ class LakeTable:
             self._log(rows, log, batch, asked.accepted)
         evolution.begun({name: one for name, one in asked.read_again.items() if name in begun})
         evolution.use({name: one for name, one in asked.accepted.items() if name in begun})
+        return rows
+
+    def last_begun(self, application: str) -> int | None:
+        """As `last_batch`; a table that has one is known from then on, though its rows may not come again."""
+        found, made, topic = self.last_batch(application), self._context.made, self.target.topic
+        if found is not None and not made.knows(topic) and self.target.exists():
+            made.wrote(topic, noted_sources(self.target.notes(), self._context.name), (), before=True, there=True)
+        return found
 
     def last_batch(self, application: str) -> int | None:
         """The number of the last batch of an application that is here, or waits beside the table."""
@@ -119,7 +162,8 @@ class LakeTable:
     def tend(self, application: str) -> None:
         """Does what is due."""
         if self._following is not None and self._following.due:
-            self._following.apply(application)
+            with self._missed(TableRows(()), frozenset()):
+                self._following.apply(application)
         if self._maintenance_due:
             self._maintained = time.monotonic()
             if self.target.exists():

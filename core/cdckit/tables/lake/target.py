@@ -98,6 +98,10 @@ class LakeTarget(Target):
         """Whether there is such a table."""
 
     @abstractmethod
+    def is_there(self) -> bool:
+        """Whether there is such a table, looked at anew; true where that cannot be seen."""
+
+    @abstractmethod
     def beside(self, suffix: str) -> Self:
         """A table of the same topic, whose name has something behind this one's."""
 

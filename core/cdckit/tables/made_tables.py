@@ -1,0 +1,168 @@
+"""Which tables a pipeline has rows in, remembered elsewhere than with these: so that one which is gone is missed.
+
+A table that is made anew has the rows alone that come from then on. Of one that never had a row these are all; of one
+that somebody has removed they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cdckit.api.marks import EMPTYING
+from cdckit.errors import SinkError
+
+if TYPE_CHECKING:
+    from cdckit.tables.marks import Mark
+
+_NAMED = 10
+"""So many tables are named at the most."""
+
+
+class TablesGoneError(SinkError):
+    """Tables that the pipeline has written are not there.
+
+    Args:
+        tables: where they were.
+        sources: the source tables whose rows they had.
+    """
+
+    number = "CDC4407"
+
+    def __init__(self, tables: Sequence[str], sources: Sequence[str]) -> None:
+        self.tables, self.sources = sorted(tables), sorted({*sources})
+        options = " ".join(f"--table {name}" for name in self.sources[:_NAMED])
+        super().__init__(
+            f"{_listed(self.tables)} gone, and this pipeline has written rows there: made anew, there would be those "
+            f"alone that change from now on. `cdc resnapshot FILE {options}{_more(self.sources)}` has them read again, "
+            "`cdc offsets keep FILE` goes on without them; or put back what is gone"
+        )
+
+    @classmethod
+    def of(cls, errors: Sequence[TablesGoneError]) -> TablesGoneError:
+        """That of several tables."""
+        return cls(
+            [table for error in errors for table in error.tables],
+            [source for error in errors for source in error.sources],
+        )
+
+
+def _listed(tables: Sequence[str]) -> str:
+    several = len(tables) > 1
+    named = ", ".join(tables[:_NAMED])
+    return f"table{'s' if several else ''} {named}{_more(tables)}: {'are' if several else 'is'}"
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" … ({len(names)} in all)" if len(names) > _NAMED else ""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTable:
+    """That a topic's table has rows of a source table.
+
+    Attributes:
+        topic: the table's.
+        source: what layouts of the rows say in `source`.
+        table: the source's `database.table`; None where no mark has told it.
+        made: whether it has; else that is to be forgotten.
+    """
+
+    topic: str
+    source: str
+    table: str | None = None
+    made: bool = True
+
+
+class MadeTables:
+    """Those of one pipeline; several threads may write, each a table of its own.
+
+    Args:
+        kept: what was remembered before.
+        keep: remembers more, durably; None: nothing is remembered, and no table is missed.
+    """
+
+    def __init__(
+        self, kept: Iterable[MadeTable] = (), keep: Callable[[Sequence[MadeTable]], None] | None = None
+    ) -> None:
+        self._keep = keep
+        self._known: dict[str, dict[str, str | None]] = {}
+        self._changes: dict[tuple[str, str], MadeTable] = {}
+        for one in kept:
+            self._known.setdefault(one.topic, {})[one.source] = one.table
+
+    def knows(self, topic: str) -> bool:
+        """Whether a topic's table is remembered, or none is."""
+        return self._keep is None or topic in self._known
+
+    def require_told(self, target: object, topic: str, marks: Sequence[Mark], asked: Collection[str]) -> None:
+        """Makes sure of a table that is not there that all its rows are told from here on.
+
+        Args:
+            target: what errors call it.
+            topic: the table's.
+            marks: what comes with the rows.
+            asked: the source tables that are to be read again.
+
+        Raises:
+            SinkError: it had rows that are not.
+        """
+        untold = [
+            table or source
+            for source, table in self._known.get(topic, {}).items()
+            if source not in _begun(marks) and not _is_asked(source, table, asked)
+        ]
+        if untold:
+            raise TablesGoneError([str(target)], untold)
+
+    def wrote(self, topic: str, sources: Set[str], marks: Sequence[Mark], *, before: bool, there: bool) -> None:
+        """A batch was written.
+
+        Args:
+            topic: the table's.
+            sources: whose rows it has, as far as that is known.
+            marks: what came with these.
+            before: whether the table was there before.
+            there: whether it is now.
+        """
+        if self._keep is None:
+            return
+        if there:
+            self._have(topic, sources, {mark.source: mark.table for mark in marks})
+        if not before:
+            self._lack(topic, self._known.get(topic, {}).keys() - sources if there else _begun(marks))
+
+    def _have(self, topic: str, sources: Set[str], names: Mapping[str, str]) -> None:
+        known = self._known.setdefault(topic, {})
+        for source in sources:
+            table = known.get(source) or names.get(source)
+            if source not in known or known[source] != table:
+                known[source] = table
+                self._changes[topic, source] = MadeTable(topic, source, table)
+
+    def _lack(self, topic: str, sources: Set[str]) -> None:
+        known = self._known.get(topic, {})
+        for source in sources & known.keys():
+            del known[source]
+            self._changes[topic, source] = MadeTable(topic, source, made=False)
+
+    def save(self) -> None:
+        """Remembers what was written since, durably.
+
+        Raises:
+            StateError: that cannot be kept.
+        """
+        if self._changes and self._keep is not None:
+            self._keep(list(self._changes.values()))
+            self._changes.clear()
+
+
+def _begun(marks: Iterable[Mark]) -> set[str]:
+    """The sources all of whose rows are told behind marks."""
+    return {mark.source for mark in marks if mark.kind in EMPTYING}
+
+
+def _is_asked(source: str, table: str | None, asked: Collection[str]) -> bool:
+    """Whether a source table is among some; of flattened rows only the name of their schema may be known."""
+    return any(name in (source, table) or (table is None and f".{name}." in f".{source}.") for name in asked)

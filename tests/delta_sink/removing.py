@@ -1,0 +1,57 @@
+"""Tables of a lake that somebody removes by hand, and what a pipeline says that misses them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+
+from cdckit.engine.state.made_tables import forget
+from cdckit.engine.state.sqlite import SqliteStateStore
+from delta_sink.shop import Shop
+from histories.lakes import IcebergTables
+from testkit.running import Ended
+
+ROWS = "CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)"
+ONE_MORE = "UPDATE t SET v = v + 10 WHERE id = 2"
+
+
+def command(shop: Shop, *words: str) -> None:
+    """Calls a command of `cdc` for the pipeline."""
+    place = 2 if words[0] == "offsets" else 1
+    called = [sys.executable, "-m", "cdckit", *words[:place], str(shop.pipeline().written()), *words[place:]]
+    subprocess.run(called, check=True, capture_output=True)
+
+
+def read_again(shop: Shop, *tables: str) -> None:
+    """Has tables read again by the next run."""
+    command(shop, "resnapshot", *(word for table in tables for word in ("--table", f"{shop.name}.{table}")))
+
+
+def assert_missed(shop: Shop, ended: Ended, *tables: str) -> None:
+    """A run has ended, and names the source tables by which it can go on."""
+    assert ended.code == 4, ended.stderr
+    assert "CDC4407" in ended.stderr
+    for table in tables:
+        assert f"--table {shop.name}.{table}" in ended.stderr
+
+
+def missed(shop: Shop, *tables: str) -> None:
+    """The next run ends so."""
+    assert_missed(shop, shop.pipeline().run("--once"), *tables)
+
+
+def remove(shop: Shop, table: str) -> None:
+    """As somebody does by hand."""
+    lake = shop.lake
+    if isinstance(lake, IcebergTables):
+        lake.catalog.drop_table(lake.table(table).name())
+    else:
+        shutil.rmtree(shop.table(table))
+
+
+def forget_tables(shop: Shop) -> None:
+    """Leaves the state as earlier versions did."""
+    with closing(SqliteStateStore(shop.pipeline().state)) as state:
+        forget(state)
