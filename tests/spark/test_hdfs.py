@@ -6,6 +6,7 @@ import random
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,7 +132,8 @@ def test_a_name_node_that_is_away_is_waited_for(
     """While the tables alone are there."""
     with HDFS() as own:
         shop = Shop(session, mysql_server, own, unique_name, tmp_path, "mirror")
-        del shop.pipeline.others["checkpoint"]
+        kept_here = {name: value for name, value in shop.pipeline.others.items() if name != "checkpoint"}
+        shop.pipeline = replace(shop.pipeline, others=kept_here)
         with shop.pipeline.running() as process:
             process.wait_until(lambda: "2 delivered" in process.log, "the first rows", 240)
             own.kill()
