@@ -52,6 +52,20 @@ def test_changes_wait_and_are_read(shop: Shop) -> None:
     assert rows(path) == merged(path) == {(1, 10, "a"), (2, 0, "again"), (3, 3, "x"), (4, 40, "d")}
 
 
+def test_an_empty_text_is_a_value(shop: Shop) -> None:
+    """Also beside a change that lacks the value of its column."""
+    shop.run(ROWS)
+    shop.deliver(LONG)
+    shop.run("SET binlog_row_image = minimal; UPDATE t SET v = 10 WHERE id = 1; UPDATE t SET w = '' WHERE id = 2")
+    shop.deliver(LONG)
+    path = shop.table("t")
+    assert merged(path) == {(1, 1, "a"), (2, 2, "b"), (3, 3, "c")}
+    assert rows(path) == {(1, 10, "a"), (2, 2, ""), (3, 3, "c")}
+    shop.run("UPDATE t SET v = 30 WHERE id = 3")
+    shop.deliver({"mirror.apply.interval.ms": 0})  # by which all that waits is merged
+    assert merged(path) == {(1, 10, "a"), (2, 2, ""), (3, 30, "c")}
+
+
 def test_names_of_columns_with_commas(shop: Shop) -> None:
     """Also that of the key, which is noted beside the changes that wait."""
     shop.run("CREATE TABLE t (`i,d` INT PRIMARY KEY, v INT, w INT, `v,w` INT); INSERT INTO t VALUES (1, 1, 1, 1)")

@@ -45,7 +45,7 @@ def with_changes(mirror: Version, side: Version | None, key: Sequence[str]) -> p
     changes = None if side is None else in_order(_all(side))
     if changes is None or not changes.num_rows:
         return table
-    return _merged(table, newest(changes, key, absent_columns(changes), ""), key)
+    return _merged(table, newest(changes, key, absent_columns(changes), None), key)
 
 
 def _all(version: Version) -> pa.Table:

@@ -48,14 +48,14 @@ def _up_to(changes: pa.Table, last: str) -> pa.ChunkedArray:
     return pc.and_(before, pc.starts_with(positions, f"{lane}{LANE_END}")) if lane else before
 
 
-def newest(changes: pa.Table, key: Sequence[str], unavailable: Collection[str], text: str) -> pa.Table:
+def newest(changes: pa.Table, key: Sequence[str], unavailable: Collection[str], text: str | None) -> pa.Table:
     """The newest change of each key; an unavailable value is looked up in the change before it.
 
     Args:
         changes: in order.
         key: the columns that identify a row.
         unavailable: the columns in which a value may be missing.
-        text: what stands for an unavailable value.
+        text: what stands for an unavailable value; None: nothing does, and rows name what they lack.
 
     Returns:
         the changes, with a column of `KEPT` for each that may be unavailable.
@@ -93,11 +93,11 @@ def with_absent(folded: pa.Table, unavailable: Collection[str]) -> pa.Table:
     )
 
 
-def missing(changes: pa.Table, name: str, text: str) -> pa.ChunkedArray:
+def missing(changes: pa.Table, name: str, text: str | None) -> pa.ChunkedArray:
     """Whether a row lacks the value of a column: it is named so, or the placeholder stands there."""
     named = pc.fill_null(pc.match_substring(changes.column(ABSENT), absent_part(name)), False)
     column = changes.column(name)
-    if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
+    if text is None or not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         return named
     sought = pa.scalar(text if pa.types.is_string(column.type) else text.encode(), column.type)
     return pc.or_(named, pc.fill_null(pc.equal(column, sought), False))

@@ -107,7 +107,7 @@ class LakeImages(TableImages):
         present = pa.schema([schema.field(name) for name in names if name in schema.names])
         changes = in_order(pa.Table.from_batches(list(side.scan(present.names)), present))
         absent = [name for name in absent_columns(changes) if name in present.names]
-        folded = newest(changes, self._keys[topic], absent, "").combine_chunks()
+        folded = newest(changes, self._keys[topic], absent, None).combine_chunks()
         found: dict[bytes | None, _Waiting] = {}
         for rows in folded.to_batches():
             gone = [op == "d" for op in rows.column(OP).to_pylist()]

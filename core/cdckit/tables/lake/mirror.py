@@ -102,7 +102,7 @@ class Mirror:
     def merge(self, changes: pa.Table, key: Sequence[str]) -> None:
         """Puts changes that have waited."""
         unavailable = absent_columns(changes)
-        self._merge(newest(in_order(changes), key, unavailable, ""), key, unavailable, Emptied(None, {}))
+        self._merge(newest(in_order(changes), key, unavailable, None), key, unavailable, Emptied(None, {}))
 
     def _require(self, name: str) -> None:
         if name not in self.columns:
