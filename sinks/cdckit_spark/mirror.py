@@ -98,6 +98,18 @@ class Mirror:
             inserts_only = all(set(head.layout.ops) <= {"c", "r"} for head in rows.headings)
             self._merge_unkeyed(changes, inserts_only=inserts_only)
 
+    def merge(self, changes: DataFrame, key: Sequence[str], unavailable: Sequence[str]) -> None:
+        """Puts changes that have waited, with their positions and what they do.
+
+        Args:
+            changes: several for a key, perhaps.
+            key: the columns that identify a row.
+            unavailable: the columns that some of them lack.
+        """
+        whole = Segment("", None, ())
+        latest = _latest(changes, key, self.columns, unavailable, None)  # they name what they lack
+        self._merge(latest, key, unavailable, whole, Emptied(None, {}), None)
+
     def refused(self, rows: TableRows, segment: Segment, emptied: Emptied, rules: Sequence[Rule]) -> DataFrame:
         """The positions of rows that the table refuses, with what is said of each; none where rows have no key."""
         changes = _within(rows.typed(self._types, self._fitting), segment, emptied)
@@ -237,7 +249,7 @@ def _up_to(last: str) -> Column:
 
 
 def _latest(
-    changes: DataFrame, key: Sequence[str], columns: Sequence[str], unavailable: Sequence[str], placeholder: str
+    changes: DataFrame, key: Sequence[str], columns: Sequence[str], unavailable: Sequence[str], placeholder: str | None
 ) -> DataFrame:
     """The newest change of each key; an unavailable value is looked up in the change before it."""
     # Spark groups 0.0 and -0.0 as one key, as servers do, and shows 0.0 for both: the row tells which of them it has.
@@ -257,10 +269,10 @@ def _latest(
     return grouped.select(*plain, *row, *[quoted(f"{_KEPT}{name}") for name in unavailable])
 
 
-def _missing(changes: DataFrame, name: str, placeholder: str) -> Column:
+def _missing(changes: DataFrame, name: str, placeholder: str | None) -> Column:
     """Whether a row lacks the value of a column: it is named so, or the placeholder stands there."""
     named = f.coalesce(f.col(ABSENT).contains(absent_part(name)), f.lit(False))
     kind = changes.schema[name].dataType
-    if not isinstance(kind, StringType | BinaryType):
+    if placeholder is None or not isinstance(kind, StringType | BinaryType):
         return named
     return named | f.col(quoted(name)).eqNullSafe(f.lit(placeholder).cast(kind))

@@ -48,6 +48,7 @@ from cdckit_spark.refusals import Search, finding_rows, refused_rows, refuses_ro
 from cdckit_spark.rows import TableRows
 from cdckit_spark.shared_target import SharedTarget
 from cdckit_spark.targets import DeltaTarget, ParquetTarget, SparkTarget
+from cdckit_spark.waiting_changes import merge_waiting
 from cdckit_spark.worker_files import filing
 
 log = logging.getLogger("cdckit.spark")
@@ -89,6 +90,7 @@ class LakeSink(SparkTableSink):
         self._told: dict[str, ToldComments] = {}
         self._begun: set[str] = set()
         self._complete: set[str] = set()
+        self._merged: set[str] = set()
         self._driver: DriverWriter | None = None
         self._pool: ThreadPoolExecutor | None = None
 
@@ -261,6 +263,7 @@ class LakeSink(SparkTableSink):
         begun = _begun(rows)
         try:
             table, there = self._seen(topic, rows, asked)
+            self._merge_waiting(topic, table)
             if self.mirrors and self._context.marks:
                 self._require_begun(topic, table, rows)
             awaited = table.awaits(asked.read_again) - begun
@@ -304,6 +307,12 @@ class LakeSink(SparkTableSink):
         if topic not in self._complete and isinstance(target, DeltaTarget):
             target.complete()
             self._complete.add(topic)
+
+    def _merge_waiting(self, topic: str, table: Evolution[SparkTarget]) -> None:
+        """Has changes come first, once a start, that another sink has left waiting beside a mirror."""
+        if self.mirrors and topic not in self._merged and isinstance(table.target, DeltaTarget):
+            merge_waiting(table, table.target, f"{self._context.name}/{self._context.generation}")
+            self._merged.add(topic)
 
     def _require_begun(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> None:
         """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""
