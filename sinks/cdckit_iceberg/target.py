@@ -86,6 +86,8 @@ class IcebergTarget(LakeTarget):
         suffix: what its name has behind the topic's.
     """
 
+    folds_case = True  # Spark and Hive do not read a table that has two such columns
+
     def __init__(self, catalog: LakeCatalog, topic: str, suffix: str = "") -> None:
         self.topic = topic
         self.identifier = (*catalog.namespace, table_name(topic) + suffix)

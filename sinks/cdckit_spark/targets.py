@@ -33,6 +33,8 @@ _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 class SparkTarget(Target):
     """One table that Spark writes."""
 
+    folds_case = True
+
     @abstractmethod
     def exists(self) -> bool:
         """Whether there is such a table, looked at anew."""

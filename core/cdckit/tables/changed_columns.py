@@ -294,7 +294,7 @@ class ColumnChanges:
         if found != name and found in taken.places:
             raise SinkError(
                 f"table {self._target}: columns '{name}' and '{found}' differ in upper and lower case alone (source "
-                f"{taken.layout.table}), and Delta tells no case apart: name one of them otherwise on its way here "
+                f"{taken.layout.table}), and tables tell no case apart: name one of them otherwise on its way here "
                 "(ReplaceField), or leave it out"
             )
         return found

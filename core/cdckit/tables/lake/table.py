@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.rows import TableRows
 from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.logged_marks import Logged
+from cdckit.tables.made_tables import TablesGoneError
 from cdckit.tables.policy import Policy
 from cdckit.tables.segments import chosen, emptied
 from cdckit.tables.sources import Sources, noted_sources, origin
@@ -84,26 +84,28 @@ class LakeTable:
         Raises:
             SinkError: it cannot, or is not to.
         """
-        with self._missed(rows, asked.requested):
+        try:
             self.target.expect(batch)
             before = bool(self._evolution.present())
             if not before:
                 self._context.made.require_told(self.target, self.target.topic, rows.marks, asked.requested)
             written = self._write(rows, batch, asked, again=again)
+        except Exception as error:
+            self._look_for_it(error, rows, asked.requested)
+            raise
         known = self._sources.own if before and self._follows else set[str]()
         there = bool(self._evolution.columns)
         self._context.made.wrote(self.target.topic, written.sources | known, rows.marks, before=before, there=there)
 
-    @contextmanager
-    def _missed(self, rows: TableRows, requested: Set[str]) -> Iterator[None]:
+    def _look_for_it(self, error: Exception, rows: TableRows, requested: Set[str]) -> None:
         """Has a fault told as what it comes of, where the table was there and is gone."""
+        if not self._evolution.columns or self._passes(error) or self.target.is_there():
+            return
         try:
-            yield
-        except Exception as error:
-            if not self._evolution.columns or self._passes(error) or self.target.is_there():
-                raise
             self._context.made.require_told(self.target, self.target.topic, rows.marks, requested)
-            raise RetriableSinkError(f"table {self.target}: was removed while it was written") from error
+        except TablesGoneError as gone:
+            raise gone from None  # what the library says of it may say a secret
+        raise RetriableSinkError(f"table {self.target}: was removed while it was written") from None
 
     def _write(self, rows: TableRows, batch: BatchId, asked: Asked, *, again: bool) -> TableRows:
         """Gives the rows without those that others replace."""
@@ -162,8 +164,11 @@ class LakeTable:
     def tend(self, application: str) -> None:
         """Does what is due."""
         if self._following is not None and self._following.due:
-            with self._missed(TableRows(()), frozenset()):
+            try:
                 self._following.apply(application)
+            except Exception as error:
+                self._look_for_it(error, TableRows(()), frozenset())
+                raise
         if self._maintenance_due:
             self._maintained = time.monotonic()
             if self.target.exists():
