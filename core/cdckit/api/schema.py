@@ -48,6 +48,8 @@ class Stored:
         older_unknown: whether each of those rows has a value of its own, or one that the source cannot tell.
         comment: what the source's definition says the column is for, or, with the schema of rows, the table.
         table: with the schema of rows or keys, whose they are: `database.table`.
+        zero_is_epoch: whether events of the log show a moment that is none as 1970-01-01T00:00:00Z, which is none of
+            the column's values.
     """
 
     unsigned: bool = False
@@ -56,6 +58,7 @@ class Stored:
     older_unknown: bool = False
     comment: str | None = None
     table: str | None = None
+    zero_is_epoch: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

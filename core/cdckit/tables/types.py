@@ -8,15 +8,16 @@
 | Decimal | decimal(p,s); string where p is over 38; p is 38 where the schema does not say |
 | io.debezium.time.Date, Connect's Date | date |
 | io.debezium.time.Timestamp, MicroTimestamp, Connect's Timestamp | timestamp_ntz: a clock's reading without a zone |
-| io.debezium.time.ZonedTimestamp | timestamp |
+| io.debezium.time.ZonedTimestamp | timestamp; what the log shows as 1970 and is no moment is as snapshots show it |
 | Time, MicroTime, NanoTime, NanoTimestamp, Year, MicroDuration | the number as it is: Spark has no such type |
-| Enum, EnumSet, Json, Xml, Uuid, ZonedTime, Interval | string |
+| Enum, EnumSet, Json, Xml, Uuid, ZonedTime, Interval | string; labels of an Enum as the server has them |
 | Bits | binary |
 | array, map, struct (geometry, for one) | array, map, struct |
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -83,8 +84,12 @@ def _make(schema: Schema) -> ColumnType:
         return _UNSIGNED_DECIMAL if schema.type == "bytes" else _UNSIGNED_LONG
     if schema.name == logical.DECIMAL_NAME:
         return _decimal(schema)
+    if schema.name == logical.ZONED_TIMESTAMP.name and schema.stored is not None and schema.stored.zero_is_epoch:
+        return _zoned_with_zeros(schema)
     if schema.name in _LOGICAL:
         return _LOGICAL[schema.name]
+    if schema.name == _ENUM and "\\," in (schema.parameters or {}).get("allowed", ""):
+        return _labels(schema)
     if schema.type in _COMPOUND:
         return _COMPOUND[schema.type](schema)
     return _PRIMITIVE[schema.type]
@@ -136,6 +141,32 @@ _DATE = ColumnType("date", DATE, days)
 _MILLISECONDS = ColumnType("timestamp_ntz", MICROSECONDS, milliseconds)
 _MICROSECONDS = ColumnType("timestamp_ntz", MICROSECONDS, microseconds)
 _ZONED = ColumnType("timestamp", INSTANT, _zoned)
+
+_ENUM = "io.debezium.data.Enum"
+_ZERO = re.compile(r"1970-01-01T00:00:00(?:\.0+)?Z")
+
+
+def _zoned_with_zeros(schema: Schema) -> ColumnType:
+    """Moments among which 1970 is none: null, or what stands for null where the column forbids it."""
+    stands = None if schema.optional else schema.default
+
+    def moments(values: Values) -> Array:
+        told = [stands if text is not None and _ZERO.fullmatch(text) else text for text in values]
+        return _zoned(told)
+
+    return _ZONED if stands is None and not schema.optional else ColumnType("timestamp", INSTANT, moments)
+
+
+def _labels(schema: Schema) -> ColumnType:
+    """Labels of which some have commas: snapshots show them as they are, the log, as Debezium, behind a backslash."""
+    allowed = f",{(schema.parameters or {})['allowed']},"
+
+    def label(text: str | None) -> str | None:
+        escaped = text is not None and "\\," in text and f",{text}," in allowed
+        return text.replace("\\,", ",") if escaped and text is not None else text
+
+    return ColumnType("string", STRING, lambda values: array([label(text) for text in values], STRING))
+
 
 _LOGICAL = {
     logical.DATE.name: _DATE,

@@ -36,6 +36,7 @@ def stored(column: Column, kind: Kind, schema: Schema, options: ValueOptions) ->
         older=older,
         older_unknown=column.older_unknown or (column.older is not None and older is None),
         comment=column.comment,
+        zero_is_epoch=kind == "timestamp" and options.zero_timestamps,
     )
     return None if known == Stored() else known
 

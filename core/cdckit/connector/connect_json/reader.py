@@ -16,10 +16,10 @@ import orjson
 
 from cdckit import logical
 from cdckit.api.record import POSITION_HEADER, Datum, Header, Record, SchemaAndValue
-from cdckit.api.schema import Field, Schema, Type
+from cdckit.api.schema import Field, Schema, Stored, Type
 from cdckit.api.struct import Struct
 from cdckit.connector.connect_json.decimals import bytes_of
-from cdckit.connector.connect_json.schema import TYPE_NAMES
+from cdckit.connector.connect_json.schema import STORED, TYPE_NAMES
 from cdckit.errors import DecodeError
 
 Read = Callable[[Any], Any]
@@ -133,6 +133,7 @@ def schema_from_json(written: Mapping[str, Any]) -> Schema:
         fields=tuple(Field(name, index, member) for index, (name, member) in enumerate(fields)),
         keys=schema_from_json(written["keys"]) if kind == "map" else None,
         items=schema_from_json(items) if items else None,
+        stored=Stored(**written[STORED]) if STORED in written else None,
     )
     if written.get("default") is None:
         return schema

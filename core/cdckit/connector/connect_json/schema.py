@@ -9,6 +9,9 @@ from cdckit.api.schema import Schema
 
 TYPE_NAMES = {"float32": "float", "float64": "double"}
 
+STORED = "cdckit.stored"
+"""The member of a schema that is read as what a source knows besides (`Stored`); no serializer writes it."""
+
 
 def schema_to_json(schema: Schema) -> dict[str, Any]:
     """The JSON object of a schema (JsonConverter's `asJsonSchema`)."""

@@ -11,6 +11,8 @@ from cdckit.api.messages import Messages
 from cdckit.api.record import Record, SchemaAndValue
 from cdckit.api.undecoded import Undecoded
 from cdckit.connector.connect_json.reader import JsonReader
+from cdckit.connector.connect_json.schema import STORED
+from cdckit.engine.quarantine.stored_facts import put_back, stored_facts
 from cdckit.engine.serializers.json import JsonSerializer
 from cdckit.engine.serializers.json_config import JsonConfig
 from cdckit.errors import DecodeError, TransformError
@@ -47,6 +49,7 @@ def content_of(record: Record, behind: str = "") -> bytes:
             "headers": [{"key": name, "value": _fragment(header)} for name, header in headers],
             "timestamp": record.timestamp,
             **({"behind": behind} if behind else {}),
+            **({STORED: stored} if (stored := stored_facts(record)) else {}),
         }
     )
 
@@ -66,6 +69,10 @@ def record_in(content: dict[str, Any], position: str, reader: JsonReader) -> Rec
     Raises:
         DecodeError: it cannot be read.
     """
+    try:
+        put_back(content, content.get(STORED, {}))
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
+        raise DecodeError(f"what is known of its columns does not fit its schemas: {error}") from error
     return reader.record(content).replace(position=position)
 
 
