@@ -52,6 +52,7 @@ class DefinitionChange:
         rewritten: those of them whose values the server may have changed with it: cut, rounded, converted, computed.
         key: the key's fields before and after, where they differ.
         comments: the new comments of columns, and under "" that of the table, where they differ.
+        unseen: those of the added columns that older rows have values in, under names that are left out.
     """
 
     added: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class DefinitionChange:
     rewritten: tuple[str, ...] = ()
     key: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     comments: Mapping[str, str | None] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.added or self.dropped or self.renamed or self.retyped or self.key or self.comments)

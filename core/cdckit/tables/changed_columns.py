@@ -104,6 +104,7 @@ class ColumnChanges:
         self._policy = policy
         self._accepted = accepted
         self._exists = bool(columns)
+        self._before = frozenset(columns)
         self._alteration = Alteration(columns)
 
     @property
@@ -279,12 +280,32 @@ class ColumnChanges:
             self._move({place: self._free(place)})  # its values are another column's
             place = name
         taken.places[name] = place
-        older = self.older.arrived(taken.history, taken.position, taken.layout, name, place) if new else None
+        unseen = name in taken.told.change.unseen
+        older = (
+            self.older.arrived(taken.history, taken.position, taken.layout, name, place, unseen=unseen) if new else None
+        )
         if place not in self.columns:
             self._alteration.add(place, kind, older)
             self._describe(taken, name)
         else:
+            self._joins(taken, place, older)
             self._typed(taken, name, place, kind)
+
+    def _joins(self, taken: _Taken, place: str, older: str | None) -> None:
+        """Tells of a column that a table gets later than another one whose rows are here, too.
+
+        Rows that came in between, in another batch, had no value for it. Who alters shards one after the other knows.
+        """
+        if older is not None and place in self._before and self.definitions.uses(place, taken.history):
+            log.warning(
+                "table %s: column '%s' was added to %s with %r, and is here since another source table has it: rows of "
+                "%s that came in between have null there until they change, or it is read anew (cdc resnapshot)",
+                self._target,
+                place,
+                taken.layout.table,
+                older,
+                taken.layout.table,
+            )
 
     def _place(self, taken: _Taken, name: str) -> str:
         """Where a column's values go: under its name, or one that the table does not tell from it."""

@@ -103,4 +103,5 @@ def _change(found: Mapping[str, Any]) -> DefinitionChange:
         tuple(found["rewritten"]),
         key and (tuple(key[0]), tuple(key[1])),
         found["comments"],
+        tuple(found["unseen"]),
     )

@@ -53,16 +53,18 @@ class OlderRows:
         """What is to be noted where these have become others."""
         return {} if changed._values == self._values else {NOTE: json.dumps(changed._values)}
 
-    def arrived(self, history: str, position: str, layout: Layout, name: str, place: str) -> str | None:
-        """Takes a column that a source's table has from a position on.
+    def arrived(
+        self, history: str, position: str, layout: Layout, name: str, place: str, *, unseen: bool = False
+    ) -> str | None:
+        """Takes a column that a source's table has from a position on; one that is `unseen` was left out before.
 
         Returns:
             the value of the rows that a mirror has; None where that is null, or not known.
         """
         told = dict(layout.older)
-        if name not in told:
+        if name not in told and not unseen:
             return None
-        text = told[name]
+        text = None if unseen else told[name]
         if text is None or not self._mirror:
             self._say(place, text)
         if text is not None:
@@ -83,8 +85,8 @@ class OlderRows:
         if text is None:
             log.warning(
                 "table %s: column '%s' was added with values that the source's log does not tell (an expression's, "
-                "AUTO_INCREMENT's); rows of before have null there until they change, or the table is read anew "
-                "(a new snapshot)",
+                "AUTO_INCREMENT's, those of a column that was left out under another name); rows of before have null "
+                "there until they change, or the table is read anew (cdc resnapshot)",
                 self._target,
                 name,
             )

@@ -43,6 +43,7 @@ def definition_change(before: TableVersion, after: TableVersion, change: SchemaC
         ),
         key=None if tuple(moved.get(name, name) for name in keys[0]) == keys[1] else keys,
         comments=dict(_comments(before, after, kept)),
+        unseen=tuple(new[name][0] for was, name in new_names.items() if was not in _columns(before) and name in new),
     )
 
 
