@@ -31,6 +31,11 @@ _CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 _SIMPLE_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _CLASSES = "classes.jsa"
 _SECONDS = 30.0
+QUICK_TO_BELIEVE_IN_DEATH: Mapping[str, Option] = {
+    "broker_session_timeout_ms": 2000,
+    "broker_heartbeat_interval_ms": 300,
+}
+"""Options of a broker that is to be killed: its controller takes it back after that time, not after nine seconds."""
 
 
 class KafkaBroker(Server):

@@ -17,7 +17,7 @@ from crash.proof import assert_each_once
 from crash.targets import ExactTarget
 from testkit.journal import Journal
 from testkit.running import Pipeline, create_reader, source_of
-from testkit.servers.kafka import KafkaBroker
+from testkit.servers.kafka import QUICK_TO_BELIEVE_IN_DEATH, KafkaBroker
 from testkit.servers.mysql import MySQLServer
 from testkit.writers import TABLES, BulkWriter, ShopWriter
 
@@ -25,7 +25,7 @@ from testkit.writers import TABLES, BulkWriter, ShopWriter
 @pytest.fixture
 def broker() -> Iterator[KafkaBroker]:
     """A broker of the test's own, to be killed."""
-    with KafkaBroker().start() as broker:
+    with KafkaBroker().start(**QUICK_TO_BELIEVE_IN_DEATH) as broker:
         yield broker
 
 

@@ -64,7 +64,12 @@ def test_what_is_small_needs_no_jvm(shop: Shop, mode: str) -> None:
 @pytest.mark.spark
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("mode", "large"), [("mirror", LARGE), pytest.param("changelog", "", marks=pytest.mark.nightly)]
+    ("mode", "large"),
+    [
+        ("mirror", ""),
+        pytest.param("mirror", LARGE, marks=pytest.mark.nightly),
+        pytest.param("changelog", "", marks=pytest.mark.nightly),
+    ],
 )
 def test_tables_equal_the_source_after_kills_at_the_switches(shop: Shop, mode: str, large: str, nightly: bool) -> None:
     """Also where the snapshot is Spark's; a changelog has each change once."""

@@ -10,6 +10,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,18 +27,15 @@ from testkit.topology import Topology, executed, follow, received, topology, wai
 
 pytestmark = [pytest.mark.timeout(7200)]
 
-KINDS = ("direct-file", "direct-delta-changelog", "spark-mirror")
+KINDS = ("direct-file", "direct-delta-changelog")
 """Runners and sinks of every run …"""
 LONG_KINDS = (
     "direct-kafka",
     "direct-delta",
     "direct-iceberg",
     "direct-iceberg-changelog",
-    "spark-file",
-    "spark-kafka",
-    "spark-changelog",
 )
-"""… and of the long series."""
+"""… and of the long series; `tests/spark/test_failover.py` has Spark's."""
 _MIRRORS: Mapping[str, Callable[..., Tables]] = {
     "direct-delta": DeltaMirror,
     "direct-iceberg": IcebergMirror,
@@ -56,11 +54,18 @@ _BEGUN = 1 << 16
 """After so many bytes a pipeline has got in touch: one whose first question is lost ends, and is no part of this."""
 
 
-@pytest.fixture(scope="module")
-def three() -> Iterator[Topology]:
+@contextmanager
+def three_servers() -> Iterator[Topology]:
     """Servers that go through many failovers, one after the other."""
     with topology(MySQLServer, performance_schema="ON", performance_schema_max_table_instances=50) as made:
         made.wait_for_replicas()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Topology]:
+    """Those of the tests here."""
+    with three_servers() as made:
         yield made
 
 
@@ -87,12 +92,16 @@ def _seeds(nightly: bool) -> list[int]:
     return [random.SystemRandom().getrandbits(32) for _ in range(count)]
 
 
-@pytest.mark.spark
 def test_the_sink_equals_the_new_primary(
     three: Topology, kind: str, tmp_path: Path, nightly: bool, request: pytest.FixtureRequest
 ) -> None:
-    if kind.startswith("spark"):
-        request.getfixturevalue("session")
+    fail_over_each(three, kind, tmp_path, request, nightly=nightly)
+
+
+def fail_over_each(
+    three: Topology, kind: str, tmp_path: Path, request: pytest.FixtureRequest, *, nightly: bool
+) -> None:
+    """Once, or as often as the long series do, by a runner into a sink."""
     for number, seed in enumerate(_seeds(nightly)):
         print(f"CDCKIT_SEED={seed} {kind}")
         folder = tmp_path / str(number)

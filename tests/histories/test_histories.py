@@ -22,6 +22,8 @@ from histories.switches import LAKES, PATHS
 from testkit.servers.mysql_family import SQLServer
 
 SMALL = range(1, 41)
+EACH_DAY = range(1, 23)
+"""Those of the small ones that `make test` plays, but for Spark's."""
 LONG = range(41, 241)
 CHANGELOGS = range(241, 261)
 DELTA = range(261, 311)
@@ -69,7 +71,7 @@ def _histories() -> list[ParameterSet]:
     for seed in (*SMALL, *LONG, *CHANGELOGS):
         sink = "changelog" if seed in CHANGELOGS else _SINKS[seed % len(_SINKS)]
         marks = [pytest.mark.timeout(1800)]
-        marks += [pytest.mark.nightly] if seed not in SMALL or sink in LAKES else []
+        marks += [pytest.mark.nightly] if seed not in EACH_DAY or sink in LAKES else []
         marks += [pytest.mark.spark] if sink in LAKES else []
         marks += [] if sink == "mirror" else [UNTOLD]
         found.append(pytest.param(sink, seed, marks=marks, id=f"{sink}-{seed}"))

@@ -16,7 +16,7 @@ from cdckit.errors import SinkError
 from cdckit_kafka.sink import KafkaSink
 from kafka.reading import read_topic
 from kafka.writing import Outgoing, batch, configured
-from testkit.servers.kafka import KafkaBroker
+from testkit.servers.kafka import QUICK_TO_BELIEVE_IN_DEATH, KafkaBroker
 
 _ONCE_EACH = {
     "delivery.guarantee": "exactly-once",
@@ -33,7 +33,7 @@ _RECORDS = [Outgoing("changes", b"%d" % number, b"%d" % number) for number in ra
 @pytest.fixture
 def broker() -> Iterator[KafkaBroker]:
     """A broker of the test's own that is soon back after a kill."""
-    with KafkaBroker().start(broker_session_timeout_ms=2000, broker_heartbeat_interval_ms=300) as broker:
+    with KafkaBroker().start(**QUICK_TO_BELIEVE_IN_DEATH) as broker:
         yield broker
 
 

@@ -17,16 +17,14 @@ from cdckit.errors import ConfigError, SinkError
 from cdckit_kafka.sink import KafkaSink
 from kafka.reading import read_topic
 from kafka.writing import Outgoing, batch, configured, deliver, opened
-from testkit.servers.kafka import KafkaBroker
+from testkit.servers.kafka import QUICK_TO_BELIEVE_IN_DEATH, KafkaBroker
 from testkit.servers.ports import free_port
-
-_QUICK_TO_BELIEVE_IN_DEATH = {"broker_session_timeout_ms": 1500, "broker_heartbeat_interval_ms": 300}
 
 
 @pytest.fixture
 def mortal_broker() -> Iterator[KafkaBroker]:
     """A broker of the test's own, to be killed."""
-    with KafkaBroker().start(**_QUICK_TO_BELIEVE_IN_DEATH) as broker:
+    with KafkaBroker().start(**QUICK_TO_BELIEVE_IN_DEATH) as broker:
         yield broker
 
 
@@ -91,7 +89,7 @@ def test_a_broker_killed_under_load_costs_nothing(mortal_broker: KafkaBroker, ca
         killed.set()
         assert not running.done(), running.result()
         _until(caplog, "waiting for Kafka to acknowledge records")
-        mortal_broker.start(**_QUICK_TO_BELIEVE_IN_DEATH)
+        mortal_broker.start()
         running.result(120)
     assert "Kafka answers again" in caplog.text
     read = read_topic(mortal_broker.bootstrap, "t")

@@ -15,7 +15,7 @@ from cdckit.engine.metrics.probes import unready
 from cdckit.engine.metrics.status_file import read_status
 from metrics.scraping import served_at
 from testkit.running import Pipeline, Running, create_reader, source_of
-from testkit.servers.kafka import KafkaBroker
+from testkit.servers.kafka import QUICK_TO_BELIEVE_IN_DEATH, KafkaBroker
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.ports import free_port
 from testkit.servers.proxy import MovingAddress
@@ -73,7 +73,7 @@ def test_a_source_that_is_away_for_long(mysql_server: MySQLServer, orders: str, 
 @pytest.fixture
 def broker() -> Iterator[KafkaBroker]:
     """One of the test's own, to be stopped."""
-    with KafkaBroker().start() as broker:
+    with KafkaBroker().start(**QUICK_TO_BELIEVE_IN_DEATH) as broker:
         yield broker
 
 

@@ -89,7 +89,7 @@ KEYS = {
     "string": ("", "o'ne ${env:HOME} \\ ä" + "x" * 40, "ü" * 40),
 }
 """Of each type a least, a middle and a greatest key."""
-LONG = {"decimal(9,2)", "date", "timestamp_ntz"}
+LONG = {"decimal(20,0)", "decimal(9,2)", "date", "timestamp", "timestamp_ntz"}
 CASES = [pytest.param(kind, marks=pytest.mark.nightly if kind in LONG else ()) for kind in KEYS]
 
 

@@ -19,7 +19,7 @@ from spark.shop import random_seed, shop_source
 from testkit.descendants import descendants
 from testkit.journal import Journal
 from testkit.running import Pipeline, Running
-from testkit.servers.kafka import KafkaBroker
+from testkit.servers.kafka import QUICK_TO_BELIEVE_IN_DEATH, KafkaBroker
 from testkit.servers.mysql import MySQLServer
 from testkit.writers import BulkWriter, ShopWriter
 
@@ -33,7 +33,7 @@ SECONDS = 240
 @pytest.fixture
 def broker() -> Iterator[KafkaBroker]:
     """A broker of the test's own, to be killed."""
-    with KafkaBroker().start() as broker:
+    with KafkaBroker().start(**QUICK_TO_BELIEVE_IN_DEATH) as broker:
         yield broker
 
 

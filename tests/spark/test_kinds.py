@@ -137,6 +137,7 @@ def test_kinds_that_are_left_out_leave_the_tables(
     assert pipeline.outcome(outcome.rows) == outcome
 
 
+@pytest.mark.parametrize("db_server", [pytest.param("mysql", marks=pytest.mark.nightly), "mariadb"], indirect=True)
 @pytest.mark.parametrize(
     ("mode", "evolution"),
     [

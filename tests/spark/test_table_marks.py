@@ -96,6 +96,7 @@ def test_two_truncates_in_one_chunk(lake: Lake, key: tuple[str, ...], marks: boo
     assert lake.rows() == [(3, "new")]
 
 
+@BY_DRIVER
 def test_a_table_that_is_empty_at_a_new_snapshot_is_emptied(lake: Lake) -> None:
     lake.script.row({"id": 1, "name": "old"})
     lake.run(marks=True)
@@ -106,6 +107,7 @@ def test_a_table_that_is_empty_at_a_new_snapshot_is_emptied(lake: Lake) -> None:
     assert lake.rows() == []
 
 
+@BY_DRIVER
 def test_what_happens_to_one_shard_leaves_the_others(lake: Lake) -> None:
     """A router puts the shard into the key; so its rows are known."""
 
@@ -137,6 +139,7 @@ def test_a_shard_whose_rows_cannot_be_told_apart_is_refused_by_name(lake: Lake) 
         lake.run(**options)
 
 
+@BY_DRIVER
 def test_a_changelog_tells_what_empties_a_table(lake: Lake) -> None:
     """Nothing of what is before its first row."""
     lake.script.mark("create")
@@ -226,7 +229,7 @@ def _rows(*events: tuple[str, int, str, str]) -> list[Packet]:
 
 
 @pytest.mark.parametrize("small", BY_EITHER)
-def test_a_batch_in_segments_is_there_once(session: SparkSession, tmp_path: Path, small: int) -> None:
+def test_a_batch_in_segments_is_there_once(session: SparkSession, tmp_path: Path, small: int, nightly: bool) -> None:
     """Also where it was killed behind its first segment, which Spark wrote: what is there is not written again."""
     batches = Batches(session, tmp_path, small)
     batches.write(0, _rows(("c", 1, "a", "001"), ("c", 9, "z", "009")))
@@ -250,7 +253,6 @@ def test_a_batch_in_segments_is_there_once(session: SparkSession, tmp_path: Path
     mirror.write(rows, first, emptied(first.marks, {"d.a"}, target))
     assert batches.rows() == [(12, "c")]
     killed = batches.version()
-    batches.write(1, packets)
-    assert (batches.rows(), batches.version() - killed) == ([(21, "d"), (41, "e")], 2)
-    batches.write(1, packets)
-    assert (batches.rows(), batches.version() - killed) == ([(21, "d"), (41, "e")], 2)
+    for _ in range(2 if nightly or small else 1):
+        batches.write(1, packets)
+        assert (batches.rows(), batches.version() - killed) == ([(21, "d"), (41, "e")], 2)

@@ -79,6 +79,7 @@ def test_mirror_keeps_the_newest_row_of_each_key(lake: Lake) -> None:
     ]  # fmt: skip
 
 
+@BY_DRIVER
 def test_mirror_of_a_table_without_a_key_counts_equal_rows(lake: Lake) -> None:
     def change(op: str, after: int | None = None, before: int | None = None) -> None:
         rows = [None if n is None else {"id": n, "name": "x"} for n in (after, before)]
@@ -118,6 +119,7 @@ def test_rows_without_a_key_are_found_though_they_are_told_otherwise(lake: Lake)
     ]  # fmt: skip
 
 
+@BY_DRIVER
 @pytest.mark.parametrize("key", [("id",), pytest.param((), marks=pytest.mark.nightly)])
 def test_truncate_empties_the_mirror(lake: Lake, key: tuple[str, ...]) -> None:
     lake.script.change("c", {"id": 1, "name": "old"}, key=key)

@@ -102,10 +102,10 @@ def _folded(batches: Sequence[Sequence[Row]]) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("mode", ["changelog", "mirror"])
 def test_batches_that_come_again_to_the_other_writer_are_there_once(
-    session: SparkSession, tmp_path: Path, mode: Mode
+    session: SparkSession, tmp_path: Path, mode: Mode, nightly: bool
 ) -> None:
     """As after kills between a table's commit and Spark's note of the batch, with a writer chosen anew."""
-    writers, batches = Writers(session, tmp_path, mode), _batches(7, 6)
+    writers, batches = Writers(session, tmp_path, mode), _batches(7, 12 if nightly else 4)
     kept = {small: writers.sink(small) for small in (SPARK, DRIVER)}
     for number, rows in enumerate(batches):
         first, second = (SPARK, DRIVER) if number % 2 else (DRIVER, SPARK)
@@ -130,25 +130,26 @@ def test_spark_reads_the_note_of_a_checkpoint_that_the_other_writer_has_replaced
     small.write(writers.frame([("c", 1, "a", "0000")]), 0)
     session.sql(f"ALTER TABLE delta.`{tmp_path / 't'}` SET TBLPROPERTIES ('delta.checkpointInterval' = '2')")
     spark = writers.sink(SPARK)
-    for number in range(1, 4):
-        spark.write(writers.frame([("c", number, "a", f"{number:04d}")]), number)
+    spark.write(writers.frame([("c", 2, "a", "0001")]), 1)
     note = tmp_path / "t" / "_delta_log" / "_last_checkpoint"
     before = note.read_text()
     assert note.with_name("._last_checkpoint.crc").exists()
-    for number in range(4, 7):
-        small.write(writers.frame([("c", number, "a", f"{number:04d}")]), number)
+    for number in (2, 3):
+        small.write(writers.frame([("c", number + 1, "a", f"{number:04d}")]), number)
     assert note.read_text() != before
     files, place = hadoop_path(session, str(note))
     assert bytes(files.open(place).readAllBytes()).decode() == note.read_text()
-    spark.write(writers.frame([("c", 7, "a", "0007")]), 7)
-    assert [key for (key,) in writers.content("id")] == [1, 1, 2, 3, 4, 5, 6, 7]
+    spark.write(writers.frame([("c", 5, "a", "0004")]), 4)
+    assert [key for (key,) in writers.content("id")] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
     "alter",
     [
         "ALTER TABLE {} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
-        "ALTER TABLE {} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+        pytest.param(
+            "ALTER TABLE {} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')", marks=pytest.mark.nightly
+        ),
     ],
 )
 def test_tables_with_features_that_delta_rs_does_not_write_are_sparks(
@@ -165,7 +166,7 @@ def test_tables_with_features_that_delta_rs_does_not_write_are_sparks(
     assert writers.content("id", "name") == [(1, "b"), (2, "c")]
 
 
-@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+@pytest.mark.parametrize("mode", ["changelog", pytest.param("mirror", marks=pytest.mark.nightly)])
 def test_the_choice_is_by_the_rows_of_a_batch(session: SparkSession, tmp_path: Path, mode: Mode) -> None:
     writers = Writers(session, tmp_path, mode)
     sink = writers.sink(2)
@@ -207,7 +208,7 @@ _EMPTYING = (MarkKind.TRUNCATE, MarkKind.DROP, MarkKind.CREATE)
 def _marked(writers: Writers, seed: int, number: int) -> list[Packet]:
     """A batch of one packet with rows of few keys, and marks among them that empty the table or cut the batch."""
     chance, rows, marks = random.Random(seed), [], []
-    for at in range(40):
+    for at in range(20):
         position = f"{number:04d}.{at:04d}"
         if chance.random() < 0.15:
             marks.append(Mark(chance.choice((MarkKind.ALTER, *_EMPTYING)), position, "d.a", "d.a").packet("t"))
@@ -218,13 +219,15 @@ def _marked(writers: Writers, seed: int, number: int) -> list[Packet]:
 
 
 @pytest.mark.parametrize("mode", ["changelog", "mirror"])
-def test_both_write_the_same_table_whatever_happens_to_it(session: SparkSession, tmp_path: Path, mode: Mode) -> None:
+def test_both_write_the_same_table_whatever_happens_to_it(
+    session: SparkSession, tmp_path: Path, mode: Mode, nightly: bool
+) -> None:
     """Read by Spark and by delta-rs."""
     found = []
     for small, who in ((SPARK, "Spark"), (DRIVER, "delta-rs")):
         writers = Writers(session, tmp_path / who, mode)
         sink = writers.sink(small, marks=True)
-        for number in range(3):
+        for number in range(12 if nightly else 2):
             sink.write(writers.frame_of(_marked(writers, number, number)), number)
         assert set(writers.writers()) == {who}
         columns = ("__position", "__op") if mode == "changelog" else ("__position", "id", "name")
@@ -244,7 +247,7 @@ def _with_city(number: int, city: str, position: str) -> Record:
     return Record("t", Struct(KEY, (number,)), value, position=position)
 
 
-@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+@pytest.mark.parametrize("mode", [pytest.param("changelog", marks=pytest.mark.nightly), "mirror"])
 def test_columns_are_added_without_spark(session: SparkSession, tmp_path: Path, mode: Mode) -> None:
     """A mirror's older rows get what the source gave them."""
     writers = Writers(session, tmp_path, mode)

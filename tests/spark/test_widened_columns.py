@@ -14,7 +14,12 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize(
-    ("kind", "wider"), [("date", "timestamp_ntz"), ("int", "bigint"), ("decimal(10,2)", "decimal(12,4)")]
+    ("kind", "wider"),
+    [
+        ("date", "timestamp_ntz"),
+        pytest.param("int", "bigint", marks=pytest.mark.nightly),
+        pytest.param("decimal(10,2)", "decimal(12,4)", marks=pytest.mark.nightly),
+    ],
 )
 def test_a_column_is_widened(session: SparkSession, tmp_path: Path, kind: str, wider: str) -> None:
     """A DATE that becomes a DATETIME needs a feature of Delta's that the table has not had."""

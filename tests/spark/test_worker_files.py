@@ -82,14 +82,15 @@ def test_files_of_workers_are_committed_as_they_are(workers: Workers) -> None:
     assert by_workers(workers.table) == [True, True]
 
 
-def test_a_batch_that_comes_again_to_either_writer_is_there_once(workers: Workers) -> None:
+def test_a_batch_that_comes_again_to_either_writer_is_there_once(workers: Workers, nightly: bool) -> None:
     sinks = {small: workers.sink(small) for small in (SPARK, DRIVER)}
-    for number in range(4):
+    count = 8 if nightly else 2
+    for number in range(count):
         first, second = (SPARK, DRIVER) if number % 2 else (DRIVER, SPARK)
         for small in (first, second):
             made = workers.batch(number) if small == DRIVER else workers.frame_of(workers.packets([_row(number)]))
             sinks[small].write(made, number)
-    assert workers.content("id") == [(0,), (1,), (2,), (3,)]
+    assert workers.content("id") == [(number,) for number in range(count)]
     assert {"Spark", "delta-rs"} == set(workers.writers())
     assert workers.committed() == workers.on_disk()
 
@@ -200,8 +201,8 @@ def test_a_new_table_with_properties_is_made_by_spark_before_it_has_files(worker
 @pytest.mark.parametrize(
     "options",
     [
-        {"cluster.by": "id"},
-        {"table.delta.logRetentionDuration": "interval 10 days"},
+        pytest.param({"cluster.by": "id"}, marks=pytest.mark.nightly),
+        pytest.param({"table.delta.logRetentionDuration": "interval 10 days"}, marks=pytest.mark.nightly),
         {"small.batch.rows": 0},
     ],
 )

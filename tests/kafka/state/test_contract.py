@@ -14,6 +14,8 @@ from testkit.servers.kafka import KafkaBroker
 
 class TestKafkaStore(StateStoreSuite):
     type_name = "kafka"
+    kills = 1
+    """Each takes a broker long to notice; `tests/crash` has more of them."""
 
     @pytest.fixture(autouse=True)
     def _topic(self, kafka_broker: KafkaBroker, unique_name: str) -> None:
