@@ -23,7 +23,9 @@ _COMPILER = f"-XX:TieredStopAtLevel=1 {_CODE_CACHE} -XX:+UseSerialGC -Xmn400m -X
 _ROOT = Path(__file__).parents[1]
 _ARCHIVE = _ROOT / ".pytest_cache" / "d" / f"spark-{version('pyspark')}-classes" / "classes.jsa"
 
-FAST_START = f"{_COMPILER} -XX:SharedArchiveFile={_ARCHIVE} -Xshare:auto"
+ARCHIVED = f"-XX:SharedArchiveFile={_ARCHIVE} -Xshare:auto"
+"""For any JVM that has Spark's classes."""
+FAST_START = f"{_COMPILER} {ARCHIVED}"
 """For `spark.driver.extraJavaOptions`; until there is an archive, Java starts without one."""
 
 

@@ -62,12 +62,20 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked ``nightly`` to ``--nightly``; those of the shared Spark session begin, then long files."""
+    """Leave the long series to ``--nightly``; those of the shared Spark session begin, then long files."""
     if not config.getoption("--nightly"):
-        long = [item for item in items if item.get_closest_marker("nightly")]
+        long = [item for item in items if _is_long(item)]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
     items.sort(key=lambda item: turn(item.nodeid))
+
+
+def _is_long(item: pytest.Item) -> bool:
+    """Whether a test is of the long series: it is marked so, or it is MariaDB's of one that is the same for MySQL."""
+    if item.get_closest_marker("nightly"):
+        return True
+    played = getattr(item, "callspec", None)
+    return bool(item.get_closest_marker("one_server") and played and "mariadb" in played.id.split("-"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -17,9 +17,10 @@ from testkit.servers import process
 from testkit.servers.java import ensure_java
 from testkit.servers.ports import free_port
 from testkit.servers.server import Server
+from testkit.spark_java import ARCHIVED
 
 _DEPLOY = "org.apache.spark.deploy"
-_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_JVM = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 {ARCHIVED}"
 _MEMORY = "2g"
 _DAEMON_MEMORY = "256m"
 _SECONDS = 5.0

@@ -6,10 +6,14 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from bad_input.conftest import past_snapshot
 from testkit.running import Pipeline, create_reader, source_of, to_file
 from testkit.servers.mysql_family import SQLServer
 from testkit.servers.proxy import CuttingProxy
+
+pytestmark = pytest.mark.one_server
 
 CUTS = 20
 ROWS = 30

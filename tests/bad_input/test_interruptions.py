@@ -6,11 +6,15 @@ import signal
 import socket
 from pathlib import Path
 
+import pytest
+
 from bad_input.conftest import BEFORE, DATABASE, MANY, has_events, past_snapshot, rows, with_many_rows
 from testkit.running import source_of, to_file
 from testkit.servers.mysql_family import SQLServer
 from testkit.servers.process import halt
 from testkit.servers.proxy import Proxy
+
+pytestmark = pytest.mark.one_server
 
 
 def test_a_server_that_is_killed_and_comes_back_is_read_on(server: SQLServer, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from testkit.servers.mysql import MySQLServer
 from testkit.servers.mysql_family import CAPTURE_PRIVILEGES, SQLServer
 from testkit.servers.ports import free_port
 
+pytestmark = pytest.mark.one_server
+
 
 def test_a_host_that_does_not_exist_is_named(pipeline: NewPipeline) -> None:
     broken = pipeline(database_hostname="no-such-host.invalid")

@@ -24,11 +24,20 @@ from testkit.servers.proxy import CuttingProxy
 PATIENCE_MS = 1500
 ENDLESS_MS = 240_000
 """So long nothing but a stop ends a wait."""
-AGAIN = (60, 600, 1200)
-"""At how many bytes behind a cut: while the servers greet, while they tell of themselves, and behind that."""
+AGAIN = (60, 600)
+"""At how many bytes behind a cut: while the servers greet, and while they tell of themselves; behind that, by night."""
 PLACES, PLACES_NIGHTLY = 3, 40
 """At how many bytes a line falls silent, from the begin to half of what a first run passes, which also makes topics."""
-LINES = ["mysql", "mariadb", "mongodb", "topic", "sink", "registry", "signals", "store"]
+LINES = [
+    "mysql",
+    pytest.param("mariadb", marks=pytest.mark.nightly),
+    "mongodb",
+    "topic",
+    "sink",
+    "registry",
+    "signals",
+    "store",
+]
 SAID_ONCE = {"signals"}
 """Lines of which only the client library tells, whose messages are said once a minute."""
 TOPICS = {"sink": sink_line, "signals": signals_line, "history": history_line}

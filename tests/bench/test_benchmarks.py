@@ -76,6 +76,7 @@ def test_a_following_pipeline(server: MySQLServer, kafka_broker: KafkaBroker, tm
     assert 0 < found.p50 <= found.p99
 
 
+@pytest.mark.nightly
 def test_what_readers_of_committed_records_see(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     exactly = Cdckit("exactly-once", ExactTarget(kafka_broker))
     found = latency.measure(server, exactly, tmp_path, commits=20, rate=50, idle_seconds=0.1)
@@ -109,6 +110,7 @@ def test_memory_by_what_holds_it() -> None:
     assert found.total == 4.5
 
 
+@pytest.mark.nightly
 def test_memory_at_full_speed(server: MySQLServer, tmp_path: Path) -> None:
     found = list(memory.measured(server, tmp_path, 0.0002, (DELTA, MIRROR)))
     assert [one.measured.events for one in found] == [100, 80, 100, 20]
@@ -125,6 +127,7 @@ def test_a_peak_is_not_that_of_the_process_that_started_it(tmp_path: Path) -> No
     assert run([sys.executable, "-c", "import time; time.sleep(0.5)"], tmp_path / "log").rss < len(held) >> 20
 
 
+@pytest.mark.nightly
 def test_lines_of_a_file_as_they_arrive(server: MySQLServer, tmp_path: Path) -> None:
     found = latency.measure(server, Cdckit(FILE, FileTarget()), tmp_path, commits=20, rate=100, idle_seconds=0.1)
     assert found.p50 <= found.p99

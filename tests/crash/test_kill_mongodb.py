@@ -75,7 +75,7 @@ class Kills:
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("kind", ["file", "kafka"])
+@pytest.mark.parametrize("kind", ["file", pytest.param("kafka", marks=pytest.mark.nightly)])
 def test_nothing_is_lost_or_out_of_order(
     mongo: MongoReplicaSet,
     kind: str,

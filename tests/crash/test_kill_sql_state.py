@@ -24,6 +24,7 @@ def kept_in(db_server: SQLServer, database: str) -> Iterator[tuple[SQLServer, st
     db_server.execute(f"DROP DATABASE {state}")
 
 
+@pytest.mark.one_server
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_out_of_order(
     kept_in: tuple[SQLServer, str],

@@ -81,7 +81,7 @@ def test_nothing_is_lost_or_doubled(shop: Shop, store: DurableObjectStore, mode:
     shop.run(TABLES)
     pipeline = shop.pipeline(sink, errors_retry_delay_max_ms=500)
     with pipeline.running() as process:
-        for _ in range(12 if nightly else 3):
+        for _ in range(12 if nightly else 2):
             before = store.journal.stat().st_size
             for change in chance.sample(CHANGES, 3):
                 shop.run(change.format(chance.randint(0, 2)))

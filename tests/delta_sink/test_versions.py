@@ -43,7 +43,9 @@ def test_the_rows_of_each_time_are_told(history: Shop) -> None:
     versions.past_is_kept(history, random_seed())
 
 
-@pytest.mark.parametrize("spills", [False, True], ids=["memory", "files"])
+@pytest.mark.parametrize(
+    "spills", [pytest.param(False, id="memory"), pytest.param(True, id="files", marks=pytest.mark.nightly)]
+)
 def test_tables_are_read_again(history: Shop, spills: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if spills:
         versions.hold_little(monkeypatch)

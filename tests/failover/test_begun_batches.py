@@ -78,7 +78,10 @@ FORMATS = ["delta", pytest.param("iceberg", marks=pytest.mark.nightly)]
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("where", DEATHS)
+@pytest.mark.parametrize(
+    "where",
+    [pytest.param(where, marks=() if where == "behind a later one" else pytest.mark.nightly) for where in DEATHS],
+)
 def test_what_tables_have_does_not_come_twice(
     three: Topology, unique_name: str, tmp_path: Path, mode: str, format: str, where: str
 ) -> None:

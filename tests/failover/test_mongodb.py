@@ -45,7 +45,7 @@ def _bounded(source: Any, start: Offset, end: Offset) -> list[Split]:
     return list(source.bounded(split, end))
 
 
-@pytest.mark.parametrize("plan", [_planned, _bounded])
+@pytest.mark.parametrize("plan", [_planned, pytest.param(_bounded, marks=pytest.mark.nightly)])
 def test_the_end_of_a_range_is_rolled_back(replica_set: MongoReplicaSet, unique_name: str, plan: Plan) -> None:
     """It was planned at a primary that died with the newest writes: what a majority has up to there is the range."""
     before, held, lost, after = range(5), range(10, 15), range(20, 25), range(30, 35)

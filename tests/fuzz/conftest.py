@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-CASES, NIGHTLY_CASES, FAST_CASES = 1_000, 100_000, 100
+CASES, NIGHTLY_CASES, FAST_CASES = 400, 100_000, 100
 SECONDS_A_CASE = 0.05
 """More than a case takes on a machine that does much else."""
 

@@ -145,6 +145,7 @@ def test_what_equals_its_source_is_told_and_what_does_not_fails(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("source")
+@pytest.mark.nightly
 def test_workers_send_what_they_have_counted(tmp_path: Path) -> None:
     _, out = played(tmp_path, CONFTEST, TESTS, "-n", "2", "-k", "sound or printed")
     assert "3 tests ended with 3 pipelines" in out, out
@@ -152,6 +153,7 @@ def test_workers_send_what_they_have_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("source")
+@pytest.mark.nightly
 def test_one_test_in_so_many_is_proven(tmp_path: Path) -> None:
     _, out = played(tmp_path, CONFTEST, TESTS, "--proofs", "1000003", "-k", "sound")
     assert "3 pipelines left out: not one of the tests that are proven (one in 1000003)" in out, out

@@ -30,7 +30,9 @@ def test_the_rows_of_each_time_are_told(history: Shop) -> None:
     assert_read_alike(history, *versions.WATCHED)
 
 
-@pytest.mark.parametrize("spills", [False, True], ids=["memory", "files"])
+@pytest.mark.parametrize(
+    "spills", [pytest.param(False, id="memory", marks=pytest.mark.nightly), pytest.param(True, id="files")]
+)
 def test_tables_are_read_again(history: Shop, spills: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if spills:
         versions.hold_little(monkeypatch)

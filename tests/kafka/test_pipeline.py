@@ -119,6 +119,7 @@ def test_once_ends_with_4_when_nobody_answers(connector: Connector) -> None:
     assert f"gave up waiting for a Kafka broker to answer ({address})" in " ".join(done.stderr.split())
 
 
+@pytest.mark.nightly
 def test_a_running_pipeline_survives_its_broker(connector: Connector) -> None:
     table = f"{connector.database}.t"
     with KafkaBroker() as broker, _running(connector, broker) as (running, log):

@@ -87,6 +87,7 @@ def sink(request: pytest.FixtureRequest) -> Sink:
 
 
 _NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("kafka", "delta")]
+PACKED = pytest.param("packed messages", marks=pytest.mark.nightly)
 SINKS = pytest.mark.parametrize("sink", ["file", *_NIGHTLY], indirect=True)
 
 
@@ -176,7 +177,7 @@ def test_a_table_of_many_columns_with_schemas(database: Database) -> None:
     assert peak < WIDE_TABLE_MIB
 
 
-@pytest.mark.parametrize("form", ["messages", "packed messages", "table rows"])
+@pytest.mark.parametrize("form", ["messages", PACKED, "table rows"])
 def test_wide_rows_of_a_snapshot_in_a_worker_of_spark(database: Database, form: str) -> None:
     insert = f"INSERT INTO t {NUMBERS} SELECT i, REPEAT('w', 1000000) FROM n WHERE i < 300"
     database.run(f"SET sql_log_bin = 0; {WIDE}; {insert}")
@@ -188,7 +189,7 @@ def test_wide_rows_of_a_snapshot_in_a_worker_of_spark(database: Database, form: 
     assert peak < WORKER_MIB
 
 
-@pytest.mark.parametrize("form", ["messages", "packed messages"])
+@pytest.mark.parametrize("form", ["messages", PACKED])
 def test_wide_rows_of_the_log_in_a_worker_of_spark(database: Database, form: str) -> None:
     database.run(WIDE)
     pipeline = database.pipeline({"type": "file", "path": "/dev/null"})

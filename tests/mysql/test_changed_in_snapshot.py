@@ -11,6 +11,8 @@ from cdckit.errors import RetriableSourceError
 from mysql.capture import Capture, changes, read_elsewhere
 from mysql.conftest import NewCapture
 
+pytestmark = pytest.mark.one_server
+
 Sql = Callable[[str], None]
 
 TABLES = """

@@ -10,6 +10,8 @@ import pytest
 from mysql.signalling import SIGNALS, Signalled
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 Sql = Callable[[str], None]
 
 ROWS = [(number, f"{99 - number}", 5) for number in range(100)]

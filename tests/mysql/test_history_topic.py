@@ -16,6 +16,8 @@ from mysql.conftest import NewCapture
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 
 def _options(broker: KafkaBroker, topic: str, database: str) -> dict[str, str]:
     return {

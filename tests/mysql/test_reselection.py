@@ -15,6 +15,8 @@ from cdckit_mysql.config import MySqlConfig
 from mysql.conftest import NewCapture
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 Sql = Callable[[str], None]
 DEBEZIUM = "io.debezium.processors.reselect.ReselectColumnsPostProcessor"
 PLACEHOLDER = "__debezium_unavailable_value"

@@ -20,6 +20,8 @@ from mysql.conftest import NewCapture
 from mysql.signalling import SIGNALS, Signalled
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 Sql = Callable[[str], None]
 
 TABLES = """

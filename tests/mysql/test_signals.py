@@ -26,6 +26,8 @@ from testkit.servers.mysql56 import MySQL56Server
 from testkit.servers.mysql_family import SQLServer
 from testkit.servers.proxy import CuttingProxy
 
+pytestmark = pytest.mark.one_server
+
 Sql = Callable[[str], None]
 
 

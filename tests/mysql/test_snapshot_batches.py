@@ -16,6 +16,8 @@ from mysql.capture import Capture, changes, read_elsewhere
 from mysql.conftest import NewCapture
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 Sql = Callable[[str], None]
 
 ROWS = 300

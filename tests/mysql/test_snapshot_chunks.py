@@ -21,6 +21,8 @@ from mysql.conftest import NewCapture
 from testkit.running import create_reader, source_of, to_file
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 Sql = Callable[[str], None]
 
 THREADS = pytest.mark.parametrize("threads", [1, 3])

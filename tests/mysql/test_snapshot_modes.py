@@ -18,6 +18,8 @@ from mysql.capture import Capture, changes
 from mysql.conftest import NewCapture
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 Sql = Callable[[str], None]
 
 BASED = "snapshot.mode.configuration.based."

@@ -22,6 +22,8 @@ from mysql.signalling import SIGNALS
 from testkit.running import create_reader, source_of, to_file
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 ROWS = ", ".join(f"({number}, {number % 2})" for number in range(100))
 
 

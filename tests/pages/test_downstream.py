@@ -104,7 +104,9 @@ def test_polars_has_the_tables_rows(page: Page, server: MySQLServer) -> None:
     ]
 
 
-@pytest.mark.parametrize("more", [(), WITH_SCHEMAS], ids=["plain", "schemas"])
+@pytest.mark.parametrize(
+    "more", [pytest.param((), id="plain", marks=pytest.mark.nightly), pytest.param(WITH_SCHEMAS, id="schemas")]
+)
 def test_icebergs_transform_reads_every_event(page: Page, server: MySQLServer, more: tuple[str, ...]) -> None:
     run, _ = page.commands("Python: polars")
     printed(page, run, *more)

@@ -25,6 +25,8 @@ TOPICS: dict[str, dict[str, Any]] = {
     "exactly-once": {"delivery.guarantee": "exactly-once"},
     "long transactions": {"delivery.guarantee": "exactly-once", "transaction.boundary": "interval"},
 }
+LONG = {"exactly-once"}
+"""What `make test` shows by the long ones alone."""
 COMPACTED = {
     "topic.creation.default.cleanup.policy": "compact",
     "topic.creation.default.segment.ms": 300,
@@ -55,7 +57,10 @@ def make(
     return made
 
 
-@pytest.mark.parametrize("kind", ["file", *SINKS, *TOPICS])
+@pytest.mark.parametrize(
+    "kind",
+    ["file", *SINKS, *(pytest.param(one, marks=pytest.mark.nightly if one in LONG else ()) for one in TOPICS)],
+)
 @pytest.mark.parametrize("db_server", ["mysql", pytest.param("mariadb", marks=pytest.mark.nightly)], indirect=True)
 def test_rows_that_never_stand_still_are_compared(
     db_server: SQLServer, database: str, make: Callable[[str], Pipeline], kind: str

@@ -29,9 +29,15 @@ FAST_JVM = {
 10,000."""
 MANY_FILES = 300
 """So many files a process has open when it looks for those that nobody uses."""
-INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.databricks.delta.snapshotPartitions": "1"}
-"""For few rows: writing an expression's code anew for each task takes longer than these. The long series, and pipelines
-in processes of their own, have Spark write code, as it does for users."""
+PLANS = "spark.sql.maxPlanStringLength"
+INTERPRETED = {
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    PLANS: "0",
+}
+"""For few rows: writing an expression's code anew for each task takes longer than these, and the texts of plans, which
+Spark's own page shows, are a tenth of a merge. The long series, and pipelines in processes of their own, have Spark
+write code, as it does for users."""
 
 
 def spark_python(request: pytest.FixtureRequest) -> str:
@@ -89,6 +95,15 @@ def few_connections() -> Iterator[None]:
     yield
     if len([*Path("/proc/self/fd").iterdir()]) > MANY_FILES:
         gc.collect()
+
+
+@pytest.fixture
+def told_plans(session: SparkSession) -> Iterator[None]:
+    """Has the session keep the text of each plan."""
+    before = str(session.conf.get(PLANS))
+    session.conf.set(PLANS, str(2**31 - 1 - 15))
+    yield
+    session.conf.set(PLANS, before)
 
 
 @pytest.fixture

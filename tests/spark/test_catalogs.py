@@ -61,7 +61,7 @@ def content(session: SparkSession, table: str, *columns: str) -> list[tuple[Any,
     return sorted(tuple(row) for row in session.table(table).select(*columns).collect())
 
 
-@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+@pytest.mark.parametrize("mode", [pytest.param("changelog", marks=pytest.mark.nightly), "mirror"])
 def test_a_pipeline_keeps_tables_by_three_names(
     session: SparkSession, script: Script, tmp_path: Path, database: str, mode: str
 ) -> None:

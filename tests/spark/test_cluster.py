@@ -22,6 +22,7 @@ from testkit.journal import Journal
 from testkit.running import Pipeline, Running, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.spark_cluster import SparkCluster
+from testkit.spark_java import ARCHIVED
 from testkit.writers import BulkWriter, ShopWriter
 
 pytestmark = [pytest.mark.spark, pytest.mark.real_python, pytest.mark.timeout(900)]
@@ -34,7 +35,7 @@ LONGEST_WORK = 4.0
 """How many seconds pass at the most between a batch's plan and a kill."""
 OF_ONE_CORE = {"spark.executor.cores": "1", "spark.executor.memory": "640m"}
 """Has Spark start two executors on two cores."""
-EXECUTOR_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+EXECUTOR_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {ARCHIVED}"
 
 
 @pytest.fixture(scope="module")

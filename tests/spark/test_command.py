@@ -20,7 +20,7 @@ SECONDS = 240.0
 
 
 def test_stopped_by_a_signal_it_has_saved_what_it_printed(
-    mysql_server: MySQLServer, unique_name: str, tmp_path: Path
+    mysql_server: MySQLServer, unique_name: str, tmp_path: Path, nightly: bool
 ) -> None:
     mysql_server.run_sql(f"CREATE DATABASE {unique_name}; USE {unique_name}; CREATE TABLE t (id INT PRIMARY KEY)")
     create_reader(mysql_server)
@@ -28,7 +28,8 @@ def test_stopped_by_a_signal_it_has_saved_what_it_printed(
     settings = {"serializer": {"schemas.enable": False}, "runner": "spark", "spark": {"master": "local[2]", **FAST_JVM}}
     pipeline = Pipeline(tmp_path, source, {"type": "stdout"}, settings)
     printed: list[int] = []
-    for number, (sent, code) in enumerate([(signal.SIGTERM, 0), (signal.SIGINT, 130)]):
+    signals = [(signal.SIGINT, 130), (signal.SIGTERM, 0)]
+    for number, (sent, code) in enumerate(signals if nightly else signals[:1]):
         mysql_server.execute(f"INSERT INTO {unique_name}.t VALUES ({number * 10}), ({number * 10 + 1})")
         with pipeline.running() as process:
             process.wait_until(lambda: process.stdout.read_text().count("\n") == 2, "two lines", SECONDS)
@@ -38,7 +39,7 @@ def test_stopped_by_a_signal_it_has_saved_what_it_printed(
             ended = process.ended(SECONDS)
         assert ended.code == code, ended.stderr
         printed += [json.loads(line)["key"]["id"] for line in ended.stdout.splitlines()]
-    assert printed == [0, 1, 2, 10, 11, 12]
+    assert printed == [0, 1, 2, 10, 11, 12][: 6 if nightly else 3]
 
 
 def test_without_java_it_says_what_to_do(tmp_path: Path, mysql_server: MySQLServer) -> None:

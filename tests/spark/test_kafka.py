@@ -48,7 +48,7 @@ def replanned(request: pytest.FixtureRequest, session: SparkSession) -> Iterator
         session.conf.set(name, value)
 
 
-@pytest.mark.usefixtures("replanned")
+@pytest.mark.usefixtures("replanned", "told_plans")
 def test_each_keys_order_holds_though_splits_are_read_together(
     session: SparkSession, kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
 ) -> None:
@@ -77,6 +77,7 @@ def test_each_keys_order_holds_though_splits_are_read_together(
     assert len(set(positions)) == keys * rounds + 2
 
 
+@pytest.mark.usefixtures("told_plans")
 def test_the_reader_of_the_only_split_writes_it(
     session: SparkSession, kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
 ) -> None:

@@ -89,8 +89,8 @@ KEYS = {
     "string": ("", "o'ne ${env:HOME} \\ ä" + "x" * 40, "ü" * 40),
 }
 """Of each type a least, a middle and a greatest key."""
-LONG = {"decimal(20,0)", "decimal(9,2)", "date", "timestamp", "timestamp_ntz"}
-CASES = [pytest.param(kind, marks=pytest.mark.nightly if kind in LONG else ()) for kind in KEYS]
+EACH_DAY = {"int"}
+CASES = [pytest.param(kind, marks=() if kind in EACH_DAY else pytest.mark.nightly) for kind in KEYS]
 
 
 @pytest.mark.parametrize("kind", CASES)

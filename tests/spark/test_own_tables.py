@@ -79,7 +79,7 @@ def test_a_batch_that_comes_behind_later_ones_is_passed_over(session: SparkSessi
     assert [tuple(row) for row in found] == [(1, "c")]
 
 
-@pytest.mark.parametrize("small", ["0", "50000"])
+@pytest.mark.parametrize("small", [pytest.param("0", marks=pytest.mark.nightly), "50000"])
 def test_a_table_that_is_removed_between_two_calls_is_made_anew(
     session: SparkSession, tmp_path: Path, small: str
 ) -> None:

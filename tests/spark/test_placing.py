@@ -33,7 +33,7 @@ def kept(session: SparkSession, place: Path) -> tuple[list[str], str | None, str
     return found.clusteringColumns, found.properties.get(RETENTION), found.properties.get(LOG)
 
 
-@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+@pytest.mark.parametrize("mode", ["changelog", pytest.param("mirror", marks=pytest.mark.nightly)])
 def test_a_clustered_table_is_sparks(session: SparkSession, tmp_path: Path, mode: Any) -> None:
     """A mirror whose rows are all replaced is clustered as before."""
     writers = Writers(session, tmp_path, mode, **OPTIONS)

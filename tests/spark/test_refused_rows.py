@@ -98,6 +98,7 @@ def test_a_replay_that_is_killed_behind_a_commit_adds_no_row_twice(
     assert [said for _, _, said in set_aside(changelog)] == [NULL]
 
 
+@pytest.mark.nightly
 def test_where_records_stop_the_pipeline_the_table_s_refusal_does(
     script: Script, changelog: ResolvedPipeline, session: SparkSession, tmp_path: Path
 ) -> None:

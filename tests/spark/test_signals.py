@@ -143,7 +143,7 @@ def test_a_driver_that_is_killed_goes_on_with_the_rows_that_are_left(
     assert _newest(pipeline.events(), f"p.{tables}.t") == dict(mysql_server.execute(f"SELECT id, v FROM {tables}.t"))
 
 
-@pytest.mark.parametrize("kind", ["incremental", "blocking"])
+@pytest.mark.parametrize("kind", ["incremental", pytest.param("blocking", marks=pytest.mark.nightly)])
 def test_a_mirror_keeps_its_rows_while_a_table_is_read_again(
     session: SparkSession, mysql_server: MySQLServer, tables: str, tmp_path: Path, kind: str
 ) -> None:

@@ -27,7 +27,7 @@ def run(script: Script, folder: Path, state: str, **options: Any) -> None:
     SparkRunner(script.pipeline(folder / state, "spark", **options)).run(once=True)
 
 
-@pytest.mark.parametrize("form", ["delta", "parquet"])
+@pytest.mark.parametrize("form", [pytest.param("delta", marks=pytest.mark.nightly), "parquet"])
 def test_a_topic_of_row_data_stays_below_the_path(
     form: str, session: SparkSession, script: Script, tmp_path: Path
 ) -> None:

@@ -131,6 +131,7 @@ def test_truncate_empties_the_mirror(lake: Lake, key: tuple[str, ...]) -> None:
     assert lake.rows(TOPIC, "id", "name") == [(3, "new")]
 
 
+@BY_SPARK
 def test_new_columns_are_added_inside_a_batch(lake: Lake) -> None:
     lake.script.change("c", {"id": 1, "name": "one"})
     lake.script.change("c", {"id": 2, "name": "two", "city": "Rome"}, columns=WITH_CITY)

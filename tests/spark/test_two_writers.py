@@ -143,13 +143,12 @@ def test_spark_reads_the_note_of_a_checkpoint_that_the_other_writer_has_replaced
     assert [key for (key,) in writers.content("id")] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "alter",
     [
         "ALTER TABLE {} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
-        pytest.param(
-            "ALTER TABLE {} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')", marks=pytest.mark.nightly
-        ),
+        "ALTER TABLE {} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
     ],
 )
 def test_tables_with_features_that_delta_rs_does_not_write_are_sparks(

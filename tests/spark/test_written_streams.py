@@ -135,29 +135,32 @@ def test_what_is_wrong_ends_the_query_by_name_and_without_secrets(session: Spark
     assert "hidden" not in str(query.exception())
 
 
+@pytest.mark.usefixtures("told_plans")
 def test_variables_keep_secrets_out_of_what_spark_shows(
     session: SparkSession, kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
 ) -> None:
     script.change("c", {"id": 1, "name": "n"}, table=unique_name)
-    before = max(_shown(session), default=-1)
+    before = {one.executionId() for one in _executions(session)}
     frame = read(session, script, tmp_path / "state")
     query = write(frame, kafka_broker, tmp_path / "checkpoint", **{"sink.kafka.sasl.password": "${PATH}"})
-    told = (text for number, text in _shown(session).items() if number > before)
+    told = [_shown(one) for one in _executions(session) if one.executionId() not in before]
     shown = [*told, str(query.recentProgress)]
     assert len(shown) > 1
     assert [text for text in shown if os.environ["PATH"] in text] == []
 
 
-def _shown(session: SparkSession) -> dict[int, str]:
-    """What the UI shows of executions, by their numbers; it forgets the oldest ones."""
+def _executions(session: SparkSession) -> list[Any]:
+    """Those that the UI shows; it forgets the oldest ones."""
     store: Any = session._jsparkSession.sharedState().statusStore()
     found = store.executionsList()
-    executions = [found.apply(at) for at in range(found.size())]
-    return {
-        one.executionId(): f"{one.description()} {one.details()} {one.physicalPlanDescription()}"
-        f" {one.modifiedConfigs().toString()}"
-        for one in executions
-    }
+    return [found.apply(at) for at in range(found.size())]
+
+
+def _shown(one: Any) -> str:
+    """What the UI shows of an execution."""
+    plan = one.physicalPlanDescription()
+    assert plan
+    return f"{one.description()} {one.details()} {plan} {one.modifiedConfigs().toString()}"
 
 
 def test_the_examples_of_the_docs(

@@ -99,6 +99,7 @@ def test_a_lock_that_is_gone_is_noticed(db_server: SQLServer, database: str) -> 
             store.save_offset({"n": 1})
 
 
+@pytest.mark.one_server
 def test_a_process_that_gives_no_sign_of_life_is_let_go(db_server: SQLServer, database: str) -> None:
     """Its machine is gone: the server hears of no end."""
     with CuttingProxy(db_server.port) as line:
@@ -114,6 +115,7 @@ def test_a_process_that_gives_no_sign_of_life_is_let_go(db_server: SQLServer, da
                 assert other.load_offset() == {"n": 1}
 
 
+@pytest.mark.one_server
 def test_an_idle_holder_outlives_the_servers_patience(db_server: SQLServer, database: str) -> None:
     with closing(backend_of(db_server, database, hold_timeout_ms=3000).open("p")) as store:
         time.sleep(5)

@@ -13,6 +13,8 @@ from testkit.forgetful import Forgetful
 from testkit.running import create_reader, source_of
 from testkit.servers.mysql_family import SQLServer
 
+pytestmark = pytest.mark.one_server
+
 
 @pytest.fixture
 def pipeline(db_server: SQLServer, database: str, tmp_path: Path) -> Iterator[Forgetful]:
