@@ -69,6 +69,7 @@ def test_once_gives_up_on_a_broker_that_does_not_answer(pipeline: NewPipeline, t
     assert broken.offset() is None
 
 
+@pytest.mark.nightly
 def test_a_broker_that_is_away_is_waited_for(db_server: SQLServer, shop: str, tmp_path: Path) -> None:
     create_reader(db_server)
     with KafkaBroker() as broker:

@@ -68,6 +68,7 @@ def test_the_size_of_what_was_delivered(server: MySQLServer, kafka_broker: Kafka
     assert len(data) == 2
 
 
+@pytest.mark.nightly
 def test_a_following_pipeline(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     kafka = Cdckit(KAFKA, KafkaTarget(kafka_broker))
     measured = following.measure(server, kafka, tmp_path / "warm", 200, 100)

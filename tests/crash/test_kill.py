@@ -18,7 +18,7 @@ from testkit.servers.mysql_family import SQLServer
 from testkit.writers import TABLES, BulkWriter, ShopWriter
 
 
-@pytest.fixture(params=["mysql-file", "mysql-kafka", "mariadb-file"])
+@pytest.fixture(params=[pytest.param("mysql-file", marks=pytest.mark.nightly), "mysql-kafka", "mariadb-file"])
 def case(request: pytest.FixtureRequest) -> tuple[SQLServer, str]:
     """A server, and the kind of the sink."""
     server, _, sink = request.param.partition("-")

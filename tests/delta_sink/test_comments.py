@@ -57,6 +57,7 @@ def assert_told(shop: Shop, *tables: str) -> None:
         assert found == at_source(shop, table), table
 
 
+@pytest.mark.one_server
 def test_whenever_tables_are_made(shop: Shop) -> None:
     """With a snapshot, while the pipeline runs, and with the first row that comes to a later start."""
     shop.run(TABLES)

@@ -54,7 +54,8 @@ def test_each_kind_is_asked_for_once(played: NewPlayed) -> None:
     assert pipeline.resolved() == {("schema accept", one) for one in ("retyped", "added", "moved_away")}
 
 
-@pytest.mark.parametrize("evolution", ["evolve", pytest.param("exception", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("evolution", ["evolve", "exception"])
 def test_the_same_of_mariadb(
     played: NewPlayed,
     mariadb_server: MariaDBServer,
@@ -163,9 +164,7 @@ def _choices() -> Iterator[Any]:
         for half in HALVES:
             marks = [] if way == "include" and half is HALVES[0] else [pytest.mark.nightly]
             yield pytest.param("evolve", way, half, id=f"evolve-{way}-{len(half)}", marks=marks)
-        yield pytest.param(
-            "exception", way, HALVES[0], id=f"exception-{way}", marks=pytest.mark.nightly if way == "include" else []
-        )
+        yield pytest.param("exception", way, HALVES[0], id=f"exception-{way}", marks=pytest.mark.nightly)
 
 
 @FOLLOWED_IN_PART

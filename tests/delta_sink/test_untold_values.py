@@ -95,7 +95,7 @@ TOLD: Mapping[str, Kind] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["mirror", "history"])
+@pytest.mark.parametrize("mode", ["mirror", pytest.param("history", marks=pytest.mark.nightly)])
 def test_a_table_is_read_anew_as_the_message_says(shop: Shop, capsys: pytest.CaptureFixture[str], mode: str) -> None:
     """Where the log tells enough, nobody is asked."""
     pipeline = Played(shop.with_sink(mode, {}), {}, lambda: "".join(capsys.readouterr()))

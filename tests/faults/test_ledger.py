@@ -66,12 +66,11 @@ def test_debezium_is_driven() -> None:
     assert {one.verdict for one in outcomes} == {Verdict.HELD}, [one.findings for one in outcomes]
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("twin", CAUGHT)
-def test_a_twin_is_caught(twin: str, nightly: bool) -> None:
-    """The same faults, by which the pipeline itself holds, with a driver that is wrong."""
-    if not nightly and twin != "alter":
-        pytest.skip("the other ones are caught each night; the judge's own tests have them all")
+def test_a_twin_is_caught(twin: str) -> None:
+    """The same faults, by which the pipeline itself holds, with a driver that is wrong; `test_judge.py` has more."""
     kind, expected = CAUGHT[twin]
     fault = Fault(KINDS[kind], 7)
     (outcome,) = played(twin_of(product("cdckit"), twin), [fault], 1, patience=10)

@@ -137,7 +137,7 @@ def test_wide_rows(database: Database, sink: Sink, nightly: bool) -> None:
     assert _peak(database, options, rows, lambda: database.run(half), rows) < most
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_a_proof(database: Database, wide: bool, nightly: bool) -> None:
     rows = (300 if nightly else 150) if wide else (1_000_000 if nightly else 150_000)
     made = f"{WIDE}; INSERT INTO t {NUMBERS} SELECT i, REPEAT('w', 1000000) FROM n WHERE i < {rows}"

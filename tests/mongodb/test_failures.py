@@ -75,6 +75,7 @@ def _steps_down(replica_set: MongoReplicaSet) -> bool:
     return False
 
 
+@pytest.mark.nightly
 def test_a_new_primary_goes_on_with_nothing_missing(replica_set: MongoReplicaSet, unique_name: str) -> None:
     """Stepped down, then killed: every write that a majority has comes, in order; the elections are counted."""
     replica_set.wait_until_complete()

@@ -127,7 +127,7 @@ def test_tables_that_are_read_again_while_they_change(
     assert proved(pipeline)["orders"].outcome == "equal"
 
 
-@pytest.mark.parametrize("sink", [to_file, to_lake])
+@pytest.mark.parametrize("sink", [to_file, pytest.param(to_lake, marks=pytest.mark.nightly)])
 def test_a_replica_takes_over(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], unique_name: str, sink: Callable[[Path], dict[str, Any]]
 ) -> None:

@@ -101,7 +101,7 @@ def test_rows_that_capture_lost_are_told_from_those_that_delivery_lost(
 
 
 @pytest.mark.parametrize("db_server", ["mysql"], indirect=True)
-@pytest.mark.parametrize("mode", ["mirror", "changelog", "history"])
+@pytest.mark.parametrize("mode", ["mirror", "changelog", pytest.param("history", marks=pytest.mark.nightly)])
 def test_each_event_counts_once_however_often_the_pipeline_is_killed(
     db_server: SQLServer, database: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], mode: str
 ) -> None:

@@ -14,6 +14,7 @@ from testkit.servers.redis import RedisServer
 
 class TestRedisStore(StateStoreSuite):
     type_name = "redis"
+    kills = 1
 
     @pytest.fixture(autouse=True)
     def _key(self, redis_server: RedisServer, unique_name: str) -> None:

@@ -14,7 +14,7 @@ from testkit.servers.object_store import ObjectStore
 
 class TestS3Store(StateStoreSuite):
     type_name = "s3"
-    kills = 2
+    kills = 1
 
     @pytest.fixture(autouse=True)
     def _bucket(self, object_store: ObjectStore, unique_name: str) -> None:
