@@ -73,7 +73,7 @@ def test_a_changelog_has_each_change_once(lake: SparkShop) -> None:
     logged(log, lambda: log.lake.found("a"))
 
 
-@FORMATS
+@pytest.mark.parametrize("lake", [pytest.param("iceberg", marks=pytest.mark.nightly), "delta"], indirect=True)
 def test_a_history_tells_the_rows_of_each_time(lake: SparkShop) -> None:
     versions.past_is_kept(replace(lake, mode="history"), random_seed())
 

@@ -50,6 +50,7 @@ NULL, LONG, CHECK = (
 )
 
 
+@pytest.mark.nightly
 def test_rows_that_a_changelog_refuses_are_kept_and_all_others_are_there_once(
     session: SparkSession, script: Script, tmp_path: Path, changelog: ResolvedPipeline
 ) -> None:

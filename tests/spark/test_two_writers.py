@@ -100,7 +100,7 @@ def _folded(batches: Sequence[Sequence[Row]]) -> list[tuple[int, str]]:
     return sorted(rows.items())
 
 
-@pytest.mark.parametrize("mode", ["changelog", "mirror"])
+@pytest.mark.parametrize("mode", [pytest.param("changelog", marks=pytest.mark.nightly), "mirror"])
 def test_batches_that_come_again_to_the_other_writer_are_there_once(
     session: SparkSession, tmp_path: Path, mode: Mode, nightly: bool
 ) -> None:
@@ -246,7 +246,8 @@ def _with_city(number: int, city: str, position: str) -> Record:
     return Record("t", Struct(KEY, (number,)), value, position=position)
 
 
-@pytest.mark.parametrize("mode", [pytest.param("changelog", marks=pytest.mark.nightly), "mirror"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("mode", ["changelog", "mirror"])
 def test_columns_are_added_without_spark(session: SparkSession, tmp_path: Path, mode: Mode) -> None:
     """A mirror's older rows get what the source gave them."""
     writers = Writers(session, tmp_path, mode)
