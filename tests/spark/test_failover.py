@@ -1,4 +1,4 @@
-"""The same on Spark as `tests/failover/test_failover.py` has on the direct runner."""
+"""What `tests/failover/test_failover.py` shows of the direct runner, of Spark."""
 
 from __future__ import annotations
 

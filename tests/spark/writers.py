@@ -1,6 +1,7 @@
 """Who writes a table's batches: Spark, or the driver, which has those of few rows; by the option `small.batch.rows`.
 
-What is the same code for both, such as what stops a batch before it is written, `make test` shows of one of them.
+What is the same code for both, such as what stops a batch before it is written, and what `test_two_writers.py` has them
+both do to one table, `make test` shows of one of them.
 """
 
 from __future__ import annotations
