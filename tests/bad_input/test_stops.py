@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from bad_input.lines import HOST, mongodb_line, proxied_broker, topic_line
 from bad_input.side_lines import signals_line
 from bad_input.stopping import LONGEST_WAIT, stopped
-from cdckit.engine.state.runner_handover import NOTE
+from cdckit.engine.state.generation import NOTE
 from cdckit.engine.state.sqlite import SqliteStateStore
 from testkit.running import Running, to_file
 from testkit.servers.kafka import KafkaBroker

@@ -13,7 +13,8 @@ import pytest
 
 from cdckit.api.record import Offset
 from cdckit.api.state_store import StateStore
-from cdckit.engine.state.runner_handover import NOTE, Generation, hand_to_spark, open_for_planner, open_state
+from cdckit.engine.state.generation import NOTE, Generation
+from cdckit.engine.state.runner_handover import hand_to_spark, open_for_planner, open_state
 from cdckit.errors import StateError
 from testkit.states import offset_in, state_in
 

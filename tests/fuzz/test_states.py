@@ -20,8 +20,9 @@ from cdckit.connector.takeover.offsets import offsets_of
 from cdckit.engine.metrics.status import pipeline_status
 from cdckit.engine.metrics.status_file import read_status
 from cdckit.engine.state.copies import copy_state, restore_state
+from cdckit.engine.state.generation import NOTE
 from cdckit.engine.state.made_for import KEPT_AS as MADE_FOR, MadeFor
-from cdckit.engine.state.runner_handover import NOTE, open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import StateError

@@ -24,9 +24,10 @@ from cdckit.engine.spark.batch_ledger import BatchLedger
 from cdckit.engine.spark.job import Form, Job
 from cdckit.engine.spark.packets import messages_of
 from cdckit.engine.spark.stream_reader import BareReader
+from cdckit.engine.state.generation import Generation
 from cdckit.engine.state.ledger_file import kept_in
 from cdckit.engine.state.place import StatePlace
-from cdckit.engine.state.runner_handover import Generation, hand_to_spark, open_state
+from cdckit.engine.state.runner_handover import hand_to_spark, open_state
 from cdckit.engine.state.spark_checkpoint import committed_batch, planned_batch, planned_end
 
 Kill = Literal["before the sums", "before the commit", ""]

@@ -16,11 +16,12 @@ import pyarrow as pa
 import pytest
 
 from cdckit.api.messages import Messages
+from cdckit.api.record import Offset
 from cdckit.api.sink import Sink, SinkContext
 from cdckit.engine.config.error_handling import ErrorHandling
 from cdckit.engine.config.pipeline import ResolvedPipeline
 from cdckit.engine.quarantine.store import kept_records
-from cdckit.engine.runners.sink_offset import SinkOffset
+from cdckit.engine.runners.sink_offset import Batch, SinkOffset
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.packets import message_packets
 from cdckit.engine.spark.writer import SinkWriter, send_all
@@ -48,6 +49,31 @@ def place(broker: KafkaBroker, name: str) -> dict[str, Any]:
     """What the offset's topic says."""
     found: dict[str, Any] = json.loads(read_topic(broker.bootstrap, f"offsets-{name}")[-1].value or b"")["place"]
     return found
+
+
+@pytest.mark.nightly
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_another_checkpoint_behind_a_commit_repeats_nothing(
+    kafka_broker: KafkaBroker, script: Script, tmp_path: Path, unique_name: str
+) -> None:
+    """The driver dies behind its commit, before Spark notes the batch: the sink has the offset to go on from."""
+    pipeline = exactly(script, tmp_path / "state", kafka_broker, unique_name)
+    pipeline = replace(pipeline, checkpoint=str(tmp_path / "a"))
+    script.change("c", {"id": 1, "name": "x"}, table=unique_name)
+    done = SinkOffset.commit
+
+    def dies(kept: SinkOffset, offset: Offset, batch: Batch | None = None) -> None:
+        done(kept, offset, batch)
+        raise SinkError("died")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SinkError, match="died"):
+        patch.setattr(SinkOffset, "commit", dies)
+        patch.setattr(SparkRunner, "_take_back", lambda *_: None)
+        SparkRunner(pipeline).run(once=True)
+    script.change("c", {"id": 2, "name": "y"}, table=unique_name)
+    SparkRunner(replace(pipeline, checkpoint=str(tmp_path / "b"))).run(once=True)
+    assert committed(kafka_broker, unique_name) == [(1, "x"), (2, "y")]
 
 
 @pytest.mark.spark

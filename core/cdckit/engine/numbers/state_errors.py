@@ -57,6 +57,12 @@ STATE = (
         "let that runner finish it: `cdc run FILE --once` with its `runner`, then change.",
     ),
     Entry(
+        "CDC7111",
+        "Spark's checkpoint cannot be moved",
+        "`checkpoint` is another one, behind a batch of tables that was not finished.",
+        "let both places be reached, or set `checkpoint` back.",
+    ),
+    Entry(
         "CDC7201",
         "the schema history knows nothing here",
         "The state is incomplete.",

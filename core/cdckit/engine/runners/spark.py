@@ -44,11 +44,12 @@ from cdckit.engine.spark.snapshot_notifications import ASKED as NOTIFICATIONS, S
 from cdckit.engine.spark.timed_batches import ASKED as DELIVERED
 from cdckit.engine.state.begun_tables import refuse_anothers
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
+from cdckit.engine.state.generation import Generation
 from cdckit.engine.state.ledger_file import forget, kept_in
 from cdckit.engine.state.made_tables import beside, remembered
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
-from cdckit.engine.state.runner_handover import Generation, hand_to_spark, note_unbegun, open_state
+from cdckit.engine.state.runner_handover import hand_to_spark, note_unbegun, open_state
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder
 from cdckit.errors import RetriableSinkError, RetriableSourceError, SnapshotDueError, StateError
 from cdckit.tables.made_tables import MadeTable, MadeTables
@@ -116,7 +117,7 @@ class SparkRunner(Runner):
             # Before the state is opened: the machine may be a new one, whose folder is empty, or one that was away for
             # a while.
             restore_state(*copied)
-        generation, kept = self._hand_over(place, delivery, anew=anew)
+        generation, kept = self._hand_over(session, place, delivery, anew=anew)
         shown = generation.checkpoint(self.pipeline.folder)
         checkpoint: Folder = shown if place is None else place / generation.id
         faults = self._fault_inbox(session, stack)
@@ -307,9 +308,12 @@ class SparkRunner(Runner):
         if query.committed != before or query.told.is_idle:
             self.retries.progressed()
 
-    def _hand_over(self, place: HadoopFolder | None, delivery: Delivery, *, anew: bool) -> tuple[Generation, _Kept]:
+    def _hand_over(
+        self, session: SparkSession, place: HadoopFolder | None, delivery: Delivery, *, anew: bool
+    ) -> tuple[Generation, _Kept]:
         """The checkpoint to run on, and what the state keeps."""
-        state = open_state(StatePlace.of(self.pipeline), place)
+        reach = partial(HadoopFolder, session) if delivery.form == "table rows" else None
+        state = open_state(StatePlace.of(self.pipeline), place, reach)
         try:
             claim(state, self.pipeline, self.stopping, mirrors=delivery.mirrors)
             kept = delivery.offset_kept()

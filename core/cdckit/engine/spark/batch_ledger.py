@@ -12,8 +12,8 @@ from cdckit.engine.ledger.keeper import split_ledger_of
 from cdckit.engine.ledger.marked import Marked
 from cdckit.engine.spark.asked_log import AskedLog
 from cdckit.engine.spark.ledger_inbox import LedgerInbox, Part, steps_of
+from cdckit.engine.state.generation import Generation
 from cdckit.engine.state.ledger_file import LedgerFiles
-from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder, planned_end
 from cdckit.errors import StateError
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdckit.engine.runners.sink_offset import SinkOffset
 from cdckit.engine.spark.inbox import Address
 from cdckit.engine.spark.job import Form
-from cdckit.engine.state.runner_handover import Generation
+from cdckit.engine.state.generation import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.tables.made_tables import MadeTables
 

@@ -32,6 +32,7 @@ from cdckit.engine.state.spark_checkpoint import (
     location,
     planned_batch,
     show_batch,
+    show_begun,
 )
 from cdckit.errors import CdcError, RetriableSinkError
 from cdckit.tables.passing import passes
@@ -172,6 +173,8 @@ class PipelineQuery:
             # An error is the one way by which `foreachBatch` can keep Spark from noting a batch as done.
             raise _RefusedError
         self._in_hand = self._begun = batch
+        if self.shown is not None:
+            show_begun(self.shown, batch)
         ledger, begun = self.delivery.ledger, time.monotonic()
         try:
             if ledger is not None:

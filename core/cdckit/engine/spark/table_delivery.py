@@ -16,8 +16,8 @@ from cdckit.engine.spark.delivery import Delivery
 from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.inbox import Address
 from cdckit.engine.spark.task_context import task_faults
+from cdckit.engine.state.generation import Generation
 from cdckit.engine.state.place import StatePlace
-from cdckit.engine.state.runner_handover import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
 from cdckit.engine.table_context import table_context
 from cdckit.errors import RetriableSinkError

@@ -15,7 +15,7 @@ from cdckit.engine.spark.inbox import Address
 from cdckit.engine.spark.packets import messages_of
 from cdckit.engine.spark.parallelism import parallelism_of
 from cdckit.engine.spark.task_sink import TaskSink
-from cdckit.engine.state.runner_handover import Generation
+from cdckit.engine.state.generation import Generation
 from cdckit.engine.state.spark_checkpoint import Folder
 
 _TRIED = 64

@@ -20,7 +20,7 @@ from cdckit.engine.spark.faults import TaskFaults
 from cdckit.engine.spark.inbox import Address, host_of
 from cdckit.engine.spark.task_context import task_context, task_faults
 from cdckit.engine.spark.writer import SinkWriter, send_all
-from cdckit.engine.state.runner_handover import Generation
+from cdckit.engine.state.generation import Generation
 from cdckit.engine.state.spark_checkpoint import Folder, planned_end
 
 log = logging.getLogger("cdckit.runner")

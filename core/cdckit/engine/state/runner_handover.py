@@ -13,19 +13,20 @@ state is not, the store's offset counts.
 from __future__ import annotations
 
 import logging
-import re
 import shutil
 import time
 import uuid
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from cdckit.api.record import Offset
 from cdckit.api.state_store import Json, StateStore, StateView
-from cdckit.connector.damage import DAMAGE, reason_of
 from cdckit.engine.state import made_tables
+from cdckit.engine.state.copies import CopyFolder
+from cdckit.engine.state.generation import NOTE, Generation, keep, noted
 from cdckit.engine.state.ledger_file import kept_in, newest, take_into
+from cdckit.engine.state.moved_checkpoint import follow
 from cdckit.engine.state.place import StatePlace
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, batch_in_hand, begun_in_vain, committed_batch
 from cdckit.errors import StateError, StateHeldError
@@ -33,51 +34,32 @@ from cdckit.waiting import ended_by_stop
 
 log = logging.getLogger("cdckit.runner")
 
-NOTE = "spark"
-"""The store's key of the note about the last Spark run."""
 UNBEGUN = "spark_unbegun"
 """The store's key of the batch that this run has planned and, as it was asked to stop, has not begun."""
 
 HANDOVER_SECONDS = 15.0
 """How long the processes of a killed Spark run may take to let go of the state."""
 
-_FOLDER_NAME = re.compile(r"(?!\.+$)[A-Za-z0-9._-]{1,255}")
 
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """One checkpoint's life.
-
-    Attributes:
-        id: unique for all time, so that a table never takes a batch of one generation for one of another.
-        start: the offset that its first batch begins at; None: where the source begins by itself.
-        authority: whether its checkpoint, and not the store, knows how far the pipeline has come.
-        place: where its checkpoint is; empty: in the pipeline's folder.
-    """
-
-    id: str
-    start: Offset | None
-    authority: bool
-    place: str = ""
-
-    def checkpoint(self, folder: Path) -> Path:
-        """Its checkpoint, in the pipeline's folder."""
-        return folder / "spark" / self.id
-
-
-def open_state(place: StatePlace, checkpoints: Folder | None = None) -> StateStore:
+def open_state(
+    place: StatePlace, checkpoints: Folder | None = None, reach: Callable[[str], CopyFolder] | None = None
+) -> StateStore:
     """The state store of a pipeline, held until it is closed, with the offset of whichever runner ran last.
 
     Args:
         place: where the state is.
         checkpoints: where checkpoints are, if not there.
+        reach: gives a folder by its address; the last run's checkpoint is moved to where checkpoints are now, where it
+            has left a batch there that is not finished. None: it stays.
 
     Raises:
         StateHeldError: another process holds it.
-        StateError: it cannot be opened.
+        StateError: it cannot be opened, or there is such a batch, and the checkpoint cannot be moved.
     """
     store = _awaited(place)
     try:
+        if reach is not None:
+            follow(store, place.folder, checkpoints, reach)
         _settle(store, place.folder, checkpoints)
     except BaseException:
         store.close()
@@ -116,7 +98,7 @@ def _awaited(place: StatePlace, generation: str | None = None) -> StateStore:
         try:
             return place.open()
         except StateHeldError:
-            last = _note(place.kept(NOTE))
+            last = noted(place.kept(NOTE))
             if last is None or not (last.authority or last.id == generation) or time.monotonic() > deadline:
                 raise
             if not said:
@@ -132,7 +114,7 @@ def _go_on(store: StateStore, folder: Path, generation: str) -> None:
     Before the first query and between two of them, as while the source is away, nobody holds the state. A command that
     opens it then, such as `cdc resnapshot`, finds the offset in the store, and may change it.
     """
-    last = _note(store.get(NOTE))
+    last = noted(store.get(NOTE))
     if last is not None and last.id == generation and last.authority:
         return
     if last is None or last.id != generation or store.load_offset() != _reached(last, folder):
@@ -154,7 +136,7 @@ def hand_to_spark(
         checkpoints: where checkpoints are, if not there.
         anew: whether it is to be a new one in any case: a batch that the last one has planned can no longer be read.
     """
-    last = _note(store.get(NOTE)) or _found(store, folder, checkpoints)
+    last = noted(store.get(NOTE)) or _found(store, folder, checkpoints)
     offset, place = store.load_offset(), "" if checkpoints is None else str(checkpoints)
     # A checkpoint whose `commits` are lost would begin at batch 0 again, and Delta would take the batches for those
     # that it has: it may not be gone on with under its old name.
@@ -172,7 +154,7 @@ def hand_to_spark(
 def _keep(store: StateStore, generation: Generation) -> None:
     if store.get(UNBEGUN) is not None:
         store.put(UNBEGUN, None)  # from now on it may be begun
-    store.put(NOTE, asdict(generation))
+    keep(store, generation)
 
 
 def broken_off(store: StateStore, folder: Path, checkpoints: Folder | None = None) -> bool:
@@ -183,7 +165,7 @@ def broken_off(store: StateStore, folder: Path, checkpoints: Folder | None = Non
         folder: the pipeline's, on this machine.
         checkpoints: where checkpoints are, if not there.
     """
-    last = _note(store.get(NOTE))
+    last = noted(store.get(NOTE))
     if last is None or store.load_offset() != _reached(last, folder, checkpoints):
         return False  # no run goes on from there
     batch = batch_in_hand(_checkpoint(last, folder, checkpoints))
@@ -195,7 +177,7 @@ def note_unbegun(store: StateStore, folder: Path, checkpoints: Folder | None = N
 
     Args: as `broken_off`.
     """
-    last = _note(store.get(NOTE))
+    last = noted(store.get(NOTE))
     batch = None if last is None else batch_in_hand(_checkpoint(last, folder, checkpoints))
     if last is not None and batch is not None:
         store.put(UNBEGUN, [last.id, batch])
@@ -232,7 +214,7 @@ def current_ledger(view: StateView, folder: Path) -> tuple[Mapping[str, Json], O
     Raises:
         StateError: it cannot be read.
     """
-    last = _note(view.get(NOTE))
+    last = noted(view.get(NOTE))
     if last is not None and last.authority:
         # The batch first: the ledger is kept before that is noted, and tells of the one before, too.
         reached = _reached(last, folder)
@@ -243,13 +225,13 @@ def current_ledger(view: StateView, folder: Path) -> tuple[Mapping[str, Json], O
 
 
 def _last_batch(view: StateView, folder: Path) -> tuple[str, CommittedBatch] | None:
-    last = _note(view.get(NOTE))
+    last = noted(view.get(NOTE))
     committed = _committed(last, folder) if last is not None and last.authority else None
     return None if last is None or committed is None else (last.id, committed)
 
 
 def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None:
-    last = _note(store.get(NOTE))
+    last = noted(store.get(NOTE))
     if last is None or not last.authority:
         return
     committed = _committed(last, folder, checkpoints)
@@ -258,7 +240,7 @@ def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None
     if committed is not None:
         # Two steps, in this order: killed in between, the next start takes the same offset once more.
         store.save_offset(committed.end)
-    store.put(NOTE, asdict(replace(last, authority=False)))
+    keep(store, replace(last, authority=False))
 
 
 def _take_ledger(store: StateStore, last: Generation, folder: Path, checkpoints: Folder | None) -> None:
@@ -319,25 +301,6 @@ def _found(store: StateStore, folder: Path, elsewhere: Folder | None) -> Generat
     made_tables.take_into(store, checkpoints / name)
     store.save_offset(end)
     return Generation(name, end, authority=True, place="" if elsewhere is None else str(elsewhere))
-
-
-def _generation(id: str, start: Offset | None, authority: bool, place: str = "") -> Generation:
-    if not (isinstance(id, str) and isinstance(start, dict | None) and isinstance(place, str)):
-        raise TypeError("a part has another type")
-    if _FOLDER_NAME.fullmatch(id) is None:
-        raise ValueError(f"{id!r} is no folder's name")
-    return Generation(id, start, authority, place)
-
-
-def _note(note: Json) -> Generation | None:
-    try:
-        return None if note is None else _generation(**note)
-    except DAMAGE as error:
-        raise StateError(
-            f"what the state keeps of the last run on Spark is damaged ({reason_of(error)}): {str(note)[:200]}; "
-            "restore the state from a copy",
-            number="CDC7106",
-        ) from error
 
 
 def _remove_others(folder: Path, keep: str) -> None:

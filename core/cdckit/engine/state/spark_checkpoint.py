@@ -117,6 +117,12 @@ def begun_in_vain(checkpoint: Folder) -> bool:
     return planned_batch(checkpoint) is None and log.is_dir() and any(log.iterdir())
 
 
+def show_begun(checkpoint: Path, batch: int) -> None:
+    """Notes that a batch is begun of a checkpoint elsewhere: its offset is noted once it is committed."""
+    (checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
+    (checkpoint / "offsets" / str(batch)).touch()
+
+
 def show_batch(checkpoint: Path, batch: CommittedBatch) -> None:
     """Notes a batch that is committed to a checkpoint elsewhere, for who reads the state folder alone."""
     offset = json.dumps(batch.end)
