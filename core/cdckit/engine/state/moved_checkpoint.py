@@ -50,7 +50,7 @@ def follow(store: StateStore, folder: Path, checkpoints: Folder | None, reach: C
     try:
         _move(former, new, begun)
     except OSError as error:
-        raise _refused(former, shown / "offsets" / str(begun), error) from error
+        raise _refused(former, shown / "offsets" / str(left if begun is None else begun), error) from error
     # Behind the copy: where that is broken off, the next start makes it anew.
     keep(store, replace(last, place=place))
 
