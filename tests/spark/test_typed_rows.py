@@ -102,6 +102,21 @@ def test_rows_of_before_a_change_of_columns_have_those_of_now(
     assert "name" not in rows[0]
 
 
+def test_columns_are_known_by_their_names(mysql_server: MySQLServer, shop: str, tmp_path: Path) -> None:
+    orders, options = f"{shop}.orders", own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders")
+    mysql_server.run_sql(f"ALTER TABLE {orders} ADD other VARCHAR(20)")
+    with Stream(options) as stream:
+        stream.batch()
+        at = stream.at
+    mysql_server.run_sql(
+        f"INSERT INTO {orders} (id, line, name, other) VALUES (3, 1, 'name', 'other');"
+        f"ALTER TABLE {orders} RENAME COLUMN name TO other, RENAME COLUMN other TO name;"
+        f"UPDATE {orders} SET price = 2 WHERE id = 3"
+    )
+    with Stream(options, at) as stream:
+        assert told(stream.batch(), "name", "other") == [("c", "name", "other"), ("u", "other", "name")]
+
+
 def test_a_change_of_columns_stops_a_running_query_which_goes_on_when_it_is_started_again(
     mysql_server: MySQLServer, shop: str, tmp_path: Path
 ) -> None:
