@@ -280,7 +280,7 @@ class ColumnChanges:
             self._move({place: self._free(place)})  # its values are another column's
             place = name
         taken.places[name] = place
-        unseen = name in taken.told.change.unseen
+        unseen = new and self._unseen(taken, name)
         older = (
             self.older.arrived(taken.history, taken.position, taken.layout, name, place, unseen=unseen) if new else None
         )
@@ -290,6 +290,12 @@ class ColumnChanges:
         else:
             self._joins(taken, place, older)
             self._typed(taken, name, place, kind)
+
+    def _unseen(self, taken: _Taken, name: str) -> bool:
+        """Whether a column was there under a name that rows did not show: left out, or renamed on its way here."""
+        newest, change = self.definitions.newest(taken.history), taken.told.change
+        known = () if newest is None else newest.columns
+        return name in change.unseen or any(new == name and old not in known for old, new in change.renamed)
 
     def _joins(self, taken: _Taken, place: str, older: str | None) -> None:
         """Tells of a column that a table gets later than another one whose rows are here, too.

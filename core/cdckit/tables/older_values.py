@@ -85,8 +85,8 @@ class OlderRows:
         if text is None:
             log.warning(
                 "table %s: column '%s' was added with values that the source's log does not tell (an expression's, "
-                "AUTO_INCREMENT's, those of a column that was left out under another name); rows of before have null "
-                "there until they change, or the table is read anew (cdc resnapshot)",
+                "AUTO_INCREMENT's, those of a column that was left out, or that a transform had given another name); "
+                "rows of before have null there until they change, or the table is read anew (cdc resnapshot)",
                 self._target,
                 name,
             )

@@ -88,7 +88,7 @@ def _make(schema: Schema) -> ColumnType:
         return _zoned_with_zeros(schema)
     if schema.name in _LOGICAL:
         return _LOGICAL[schema.name]
-    if schema.name == _ENUM and "\\," in (schema.parameters or {}).get("allowed", ""):
+    if schema.name == logical.ENUM_NAME and "\\," in (schema.parameters or {}).get("allowed", ""):
         return _labels(schema)
     if schema.type in _COMPOUND:
         return _COMPOUND[schema.type](schema)
@@ -142,7 +142,6 @@ _MILLISECONDS = ColumnType("timestamp_ntz", MICROSECONDS, milliseconds)
 _MICROSECONDS = ColumnType("timestamp_ntz", MICROSECONDS, microseconds)
 _ZONED = ColumnType("timestamp", INSTANT, _zoned)
 
-_ENUM = "io.debezium.data.Enum"
 _ZERO = re.compile(r"1970-01-01T00:00:00(?:\.0+)?Z")
 
 
@@ -151,8 +150,9 @@ def _zoned_with_zeros(schema: Schema) -> ColumnType:
     stands = None if schema.optional else schema.default
 
     def moments(values: Values) -> Array:
-        told = [stands if text is not None and _ZERO.fullmatch(text) else text for text in values]
-        return _zoned(told)
+        return _zoned(
+            [stands if text and text.startswith("1970") and _ZERO.fullmatch(text) else text for text in values]
+        )
 
     return _ZONED if stands is None and not schema.optional else ColumnType("timestamp", INSTANT, moments)
 
