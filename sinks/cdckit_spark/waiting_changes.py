@@ -5,10 +5,9 @@ from __future__ import annotations
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from cdckit.api.names_text import names_in
 from cdckit.tables.absent import absent_names
 from cdckit.tables.evolution import Evolution
-from cdckit.tables.lake.deferred import KEY, SUFFIX
+from cdckit.tables.lake.deferred import KEY, SUFFIX, key_in
 from cdckit.tables.lake.target import OURS
 from cdckit.tables.layout import ABSENT
 from cdckit.tables.target import BatchId
@@ -37,7 +36,7 @@ def merge_waiting(table: Evolution[SparkTarget], target: DeltaTarget, applicatio
         (last,) = side.history(1).select("version").collect()
         batch = BatchId(f"{application}/applied", int(last.version))
         mirror = Mirror(target, table.columns, batch, "", table.fitting)
-        mirror.merge(changes, names_in(detail.properties[f"{OURS}{KEY}"]), _lacking(changes))
+        mirror.merge(changes, key_in(detail.properties[f"{OURS}{KEY}"]), _lacking(changes))
     side.delete()
 
 

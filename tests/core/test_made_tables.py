@@ -10,9 +10,10 @@ import pytest
 
 from cdckit.api.marks import MarkKind
 from cdckit.api.state_store import HistoryEntry
+from cdckit.engine.state.generation import NOTE, Generation
 from cdckit.engine.state.made_for import keep_offset
 from cdckit.engine.state.made_tables import FOLDER, HISTORY, beside, remembered, tables_in, take_into
-from cdckit.engine.state.runner_handover import NOTE, Generation, open_state
+from cdckit.engine.state.runner_handover import open_state
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import StateError
 from cdckit.tables.made_tables import MadeTable, MadeTables, TablesGoneError

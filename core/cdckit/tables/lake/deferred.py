@@ -92,7 +92,7 @@ class DeferredChanges:
     @property
     def key(self) -> tuple[str, ...]:
         """The columns that identify a row."""
-        return tuple(names_in(self._side.notes().get(KEY, "")))
+        return key_in(self._side.notes().get(KEY, ""))
 
     @property
     def version(self) -> int:
@@ -108,3 +108,8 @@ class DeferredChanges:
         """Puts small files together, and forgets versions and files of what was merged long ago."""
         if self._side.exists():
             self._side.maintain()
+
+
+def key_in(note: str) -> tuple[str, ...]:
+    """The columns that the note `KEY` names."""
+    return tuple(names_in(note))
