@@ -34,6 +34,7 @@ def server(mysql_server: MySQLServer) -> Iterator[MySQLServer]:
     mysql_server.run_sql(f"SET sql_log_bin=0; DROP USER {USER}; DROP DATABASE bench;")
 
 
+@pytest.mark.nightly
 def test_every_system_does_the_same_work(server: MySQLServer, kafka_broker: KafkaBroker, tmp_path: Path) -> None:
     systems = [
         CatchUp(Cdckit(FILE_METRICS, FileTarget(), settings=METRICS)),

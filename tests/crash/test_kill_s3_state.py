@@ -13,6 +13,7 @@ from testkit.servers.mysql import MySQLServer
 from testkit.servers.object_store import ObjectStore
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_out_of_order(
     mysql_server: MySQLServer,

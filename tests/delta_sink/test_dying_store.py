@@ -72,7 +72,7 @@ def unequal(shop: Shop, store: DurableObjectStore, place: str) -> str:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", ["mirror", "changelog"])
+@pytest.mark.parametrize("mode", ["mirror", pytest.param("changelog", marks=pytest.mark.nightly)])
 def test_nothing_is_lost_or_doubled(shop: Shop, store: DurableObjectStore, mode: str, nightly: bool) -> None:
     """It is killed when it has begun to take a batch, and stays away until the pipeline has tried again."""
     shop, chance = replace(shop, mode=mode), Random(7)

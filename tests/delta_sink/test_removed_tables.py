@@ -31,8 +31,13 @@ from spark.test_encoder import event
 DEFERRED = {"mirror.apply.interval.ms": 2_147_483_647}
 
 
-MODES = [("mirror", "delta"), ("history", "delta"), ("changelog", "delta"), ("mirror", "iceberg")]
-FORMATS = [("mirror", "delta"), ("mirror", "iceberg")]
+MODES = [
+    ("mirror", "delta"),
+    pytest.param(("history", "delta"), marks=pytest.mark.nightly),
+    pytest.param(("changelog", "delta"), marks=pytest.mark.nightly),
+    ("mirror", "iceberg"),
+]
+FORMATS = [("mirror", "delta"), pytest.param(("mirror", "iceberg"), marks=pytest.mark.nightly)]
 
 
 @pytest.fixture

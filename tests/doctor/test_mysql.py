@@ -105,6 +105,7 @@ def test_a_log_that_is_purged_soon_is_told_while_the_pipeline_stands(
         assert f"(binlog_expire_logs_seconds = {MONTH})" in made.told("log")["message"]
 
 
+@pytest.mark.nightly
 @pytest.mark.one_server
 def test_a_log_that_is_purged_before_it_is_read_is_an_error(
     db_server: SQLServer, database: str, patient: NewPatient, monkeypatch: pytest.MonkeyPatch

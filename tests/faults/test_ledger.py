@@ -21,7 +21,7 @@ from cdckit_faults.products import PRODUCTS, product
 from cdckit_faults.report import as_json, line, markdown
 from cdckit_faults.series import Outcome, played
 
-FAULTS, FAULTS_NIGHTLY = 40, 1000
+FAULTS, FAULTS_NIGHTLY = 20, 1000
 COSTLY = {"failover", "broker-kill", "broker-restart", "broker-and-kill", "too-large"}
 """Kinds that take seconds of a processor each: left to the nightly series, but for what other tests play."""
 CAUGHT = {

@@ -22,7 +22,7 @@ from histories.switches import LAKES, PATHS
 from testkit.servers.mysql_family import SQLServer
 
 SMALL = range(1, 41)
-EACH_DAY = range(1, 23)
+EACH_DAY = range(1, 17)
 """Those of the small ones that `make test` plays, but for Spark's."""
 LONG = range(41, 241)
 CHANGELOGS = range(241, 261)

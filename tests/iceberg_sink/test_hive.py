@@ -133,18 +133,17 @@ def test_a_table_that_somebody_else_has_locked_is_waited_for(hive: Shop) -> None
     hive.assert_equal(["t"])
 
 
-def test_a_metastore_that_is_away_is_waited_for(hive: Shop, nightly: bool) -> None:
-    """While a pipeline runs, and by night when it starts; nothing that is secret is shown."""
+@pytest.mark.nightly
+def test_a_metastore_that_is_away_is_waited_for(hive: Shop) -> None:
+    """When a pipeline starts, and while it runs; nothing that is secret is shown."""
     with HiveMetastore() as own:
         secret = {"catalog.s3.secret-access-key": PASSWORD}
         away = replace(hive, catalog=({"type": "hive", "uri": own.uri}, hive.name))
-        if nightly:
-            own.stop()
+        own.stop()
         away.run("CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1)")
         with away.pipeline(secret, errors_retry_delay_max_ms=500, errors_max_retries=-1).running() as process:
-            if nightly:
-                process.wait_for(AGAIN)
-                own.start()
+            process.wait_for(AGAIN)
+            own.start()
             process.wait_until(lambda: bool(lake_of(away).found("t")), "a row")
             own.kill()
             told = process.log.count(AGAIN)
@@ -156,7 +155,8 @@ def test_a_metastore_that_is_away_is_waited_for(hive: Shop, nightly: bool) -> No
         away.assert_equal(["t"])
 
 
-def test_columns_that_a_metastore_does_not_let_change_are_told(hive: Shop, nightly: bool) -> None:
+@pytest.mark.nightly
+def test_columns_that_a_metastore_does_not_let_change_are_told(hive: Shop) -> None:
     strict = "metastore_disallow_incompatible_col_type_changes"
     with HiveMetastore().start(**{strict: "true"}) as own:
         kept = replace(hive, catalog=({"type": "hive", "uri": own.uri}, hive.name))
@@ -165,10 +165,9 @@ def test_columns_that_a_metastore_does_not_let_change_are_told(hive: Shop, night
         kept.run("ALTER TABLE t DROP COLUMN gone; INSERT INTO t VALUES (2, 2)")
         ended = kept.pipeline().run("--once")
         assert ended.code == 4 and "types incompatible with the existing columns" in ended.errors
-        if nightly:
-            own.restart(**{strict: "false"})
-            kept.deliver()
-            kept.assert_equal(["t"])
+        own.restart(**{strict: "false"})
+        kept.deliver()
+        kept.assert_equal(["t"])
 
 
 def test_a_metastore_that_is_away_passes() -> None:

@@ -91,7 +91,7 @@ PACKED = pytest.param("packed messages", marks=pytest.mark.nightly)
 SINKS = pytest.mark.parametrize("sink", ["file", *_NIGHTLY], indirect=True)
 
 
-@pytest.mark.parametrize("sink", ["file", "kafka", "delta"], indirect=True)
+@pytest.mark.parametrize("sink", ["file", _NIGHTLY[0], "delta"], indirect=True)
 def test_a_large_transaction(database: Database, sink: Sink, nightly: bool) -> None:
     options, most = sink
     rows = 500_000 if nightly else 300_000 if options["type"] == "delta" else 120_000

@@ -26,6 +26,7 @@ _KINDS = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("db_server", ["mysql"], indirect=True)
 def test_rows_in_avro_are_told_from_those_that_were_lost(
     db_server: SQLServer,

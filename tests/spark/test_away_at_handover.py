@@ -87,7 +87,7 @@ def mongodb(mongo: MongoReplicaSet, unique_name: str) -> Iterator[Line]:
         )
 
 
-@pytest.mark.parametrize("kind", ["mysql", "mongodb"])
+@pytest.mark.parametrize("kind", ["mysql", pytest.param("mongodb", marks=pytest.mark.nightly)])
 def test_a_source_that_is_away_as_another_stage_begins_is_waited_for(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

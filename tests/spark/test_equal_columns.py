@@ -151,7 +151,7 @@ def steps(
         mysql_server.run_sql(f"drop database {name}")
 
 
-@pytest.mark.parametrize("table", ["items", "places"])
+@pytest.mark.parametrize("table", [pytest.param("items", marks=pytest.mark.nightly), "places"])
 def test_key_changes_under_partial_images_keep_the_other_columns(steps: Mirrored, table: str) -> None:
     for step in steps.steps:
         expected, found = step[table]

@@ -15,6 +15,7 @@ from testkit.servers.mariadb import MariaDBServer
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
+@pytest.mark.nightly
 def test_each_runner_goes_on_where_the_other_stopped_without_its_folder(
     mariadb_server: MariaDBServer, kafka_broker: KafkaBroker, unique_name: str, tmp_path: Path, afterwards: ExitStack
 ) -> None:

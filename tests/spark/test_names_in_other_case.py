@@ -27,7 +27,9 @@ def lake(session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp
 
 
 @pytest.mark.parametrize(
-    "sink", [{}, {"small.batch.rows": 0}, {"format": "parquet"}], ids=["driver", "spark", "parquet"]
+    "sink",
+    [{}, pytest.param({"small.batch.rows": 0}, marks=pytest.mark.nightly), {"format": "parquet"}],
+    ids=["driver", "spark", "parquet"],
 )
 def test_a_changelog_goes_on_with_the_column_that_it_has(
     session: SparkSession, lake: SparkShop, sink: dict[str, Any]
@@ -43,6 +45,7 @@ def test_a_changelog_goes_on_with_the_column_that_it_has(
     assert sorted(tuple(row) for row in found.select("id", "a", "b").collect()) == [(1, 10, 1), (2, 20, 2), (3, 30, 3)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("small", [50_000, pytest.param(0, marks=pytest.mark.nightly)], ids=["driver", "spark"])
 def test_a_mirror_has_the_source_s_names(session: SparkSession, lake: SparkShop, small: int) -> None:
     lake = replace(lake, sink={"type": "spark", "small.batch.rows": small})

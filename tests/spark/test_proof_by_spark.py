@@ -81,6 +81,7 @@ def plant(session: SparkSession, table: str, name: str = "name") -> dict[int, tu
     return {8: ("missing", ()), 3: ("doubled", ()), 4: ("changed", tuple(sorted((name, "placed"))))}
 
 
+@pytest.mark.nightly
 def test_renamed_columns_and_deletion_vectors(
     session: SparkSession, db_server: SQLServer, database: str, tmp_path: Path
 ) -> None:

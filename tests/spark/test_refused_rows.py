@@ -74,6 +74,7 @@ def test_rows_that_a_changelog_refuses_are_kept_and_all_others_are_there_once(
     assert _ids(session, tmp_path / "lake", "script.shop.others") == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.nightly
 def test_a_replay_that_is_killed_behind_a_commit_adds_no_row_twice(
     session: SparkSession, script: Script, tmp_path: Path, changelog: ResolvedPipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:

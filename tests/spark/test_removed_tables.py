@@ -58,7 +58,7 @@ def assert_read_again(lake: SparkShop) -> None:
     [
         ("mirror", "delta", {}),
         pytest.param("mirror", "iceberg", {}, marks=pytest.mark.nightly),
-        ("mirror", "delta", {"type": "spark"}),
+        pytest.param("mirror", "delta", {"type": "spark"}, marks=pytest.mark.nightly),
         ("mirror", "delta", BY_SPARK),
         pytest.param("changelog", "delta", BY_SPARK, marks=pytest.mark.nightly),
     ],
@@ -94,10 +94,10 @@ def test_both_runners_remember_the_same(lake: SparkShop) -> None:
     ("mode", "small", "options"),
     [
         ("mirror", DRIVER, {}),
-        ("mirror", SPARK, {}),
-        ("changelog", DRIVER, {}),
+        pytest.param("mirror", SPARK, {}, marks=pytest.mark.nightly),
+        pytest.param("changelog", DRIVER, {}, marks=pytest.mark.nightly),
         ("changelog", SPARK, {}),
-        ("changelog", SPARK, {"format": "parquet"}),
+        pytest.param("changelog", SPARK, {"format": "parquet"}, marks=pytest.mark.nightly),
     ],
 )
 def test_it_is_missed_between_two_batches(

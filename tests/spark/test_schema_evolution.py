@@ -40,13 +40,6 @@ UPDATE t SET b = 1 << 40 WHERE id = 1; DELETE FROM t WHERE id = 2; ALTER TABLE t
 INSERT INTO t VALUES (5, 5, 'five', 'c'); ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (b);
 UPDATE t SET id = 50 WHERE b = 5; UPDATE t SET b = 6 WHERE b = 4; DELETE FROM t WHERE b = 30;
 """
-FEW_CHANGES = """
-INSERT INTO t VALUES (3, 3, 'three', 3); ALTER TABLE t RENAME COLUMN b TO word, RENAME COLUMN a TO b, DROP COLUMN gone;
-UPDATE t SET b = 30 WHERE id = 3;
-ALTER TABLE t MODIFY b BIGINT COMMENT 'how much', ADD COLUMN c INT DEFAULT 7, COMMENT 'after';
-UPDATE t SET b = 1 << 40 WHERE id = 1; DELETE FROM t WHERE id = 2;
-"""
-"""Of a batch that comes again each day, after few kills."""
 REFUSED = """
 ALTER TABLE t MODIFY a VARCHAR(20); INSERT INTO t VALUES (3, 'three', 'c', 3);
 ALTER TABLE parts TRUNCATE PARTITION p0; RENAME TABLE taken TO was_taken, parts TO taken, was_taken TO parts;
@@ -103,7 +96,6 @@ def shop(session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp
 
 STEPS = ["rename_column", "drop_column", "widen", "add_columns", "fill", "note"]
 """Of an alteration, and behind it what is written and noted."""
-FEW = ["rename_column", "add_columns", "update"]
 
 
 @pytest.mark.nightly
@@ -122,14 +114,15 @@ def test_a_mirror_follows(shop: Shop, batches: str) -> None:
     assert shop.comments() == ("after", "how much")
 
 
-def test_a_mirror_follows_wherever_it_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatch, nightly: bool) -> None:
+@pytest.mark.nightly
+def test_a_mirror_follows_wherever_it_is_killed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before and behind each step of an alteration, and behind what is written; each start repeats the batch."""
     pipeline = shop.pipeline()
     shop.run(pipeline)
-    shop.sql(CHANGES if nightly else FEW_CHANGES)
+    shop.sql(CHANGES)
     killed = 0
-    for name in STEPS if nightly else FEW:
-        for behind in (False, True) if nightly else (True,):
+    for name in STEPS:
+        for behind in (False, True):
             with monkeypatch.context() as patched:
                 patched.setattr(SharedTarget, name, _dying(getattr(SharedTarget, name), behind=behind))
                 try:
@@ -140,7 +133,7 @@ def test_a_mirror_follows_wherever_it_is_killed(shop: Shop, monkeypatch: pytest.
     shop.run(pipeline)
     assert shop.mirrored() == shop.at_source()
     assert shop.comments() == ("after", "how much")
-    assert killed >= (4 if nightly else len(FEW))
+    assert killed >= 4
 
 
 def _dying(step: Any, *, behind: bool) -> Any:

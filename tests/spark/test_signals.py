@@ -118,6 +118,7 @@ def _is_again(event: dict[str, Any]) -> bool:
     return str(value.get("source", {}).get("snapshot")) == "incremental"
 
 
+@pytest.mark.nightly
 def test_a_driver_that_is_killed_goes_on_with_the_rows_that_are_left(
     mysql_server: MySQLServer, tables: str, tmp_path: Path
 ) -> None:

@@ -126,6 +126,7 @@ def test_ddl_in_the_topic_and_an_added_column(mirror: Mirror) -> None:
     assert mirror.rows(mirror.topic, "id", "name", "city") == [(1, "ann", "york"), (2, "bob", None)]
 
 
+@pytest.mark.nightly
 def test_a_column_that_is_added_reaches_each_partition_at_its_own_offset(mirror: Mirror) -> None:
     """Offsets of different partitions say nothing about each other: old rows behind new ones are no column gone."""
     old, new = [ID, NAME], [ID, NAME, CITY]

@@ -121,6 +121,7 @@ def test_batches_that_come_again_to_the_other_writer_are_there_once(
         assert writers.content("__position", "id", "__op") == expected
 
 
+@pytest.mark.nightly
 def test_spark_reads_the_note_of_a_checkpoint_that_the_other_writer_has_replaced(
     session: SparkSession, tmp_path: Path
 ) -> None:
