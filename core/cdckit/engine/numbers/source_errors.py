@@ -148,4 +148,10 @@ ENTRIES = (
         "came or went.",
         "begin behind it with the option `from`, or anew with another state and another checkpoint.",
     ),
+    Entry(
+        "CDC3508",
+        "a snapshot begins anew without end",
+        "Each attempt had to begin anew for the same reason: a table is another one than its source's log has told.",
+        "`cdc offsets reset FILE` takes a new snapshot by what the source shows.",
+    ),
 )

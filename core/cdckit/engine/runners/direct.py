@@ -173,8 +173,8 @@ class DirectRunner(Runner):
                 looks.planned()
                 if self._read(work, source, encode, progress, looks, retries):
                     return
-            except SnapshotDueError:  # the source has said why
-                retries.reached()
+            except SnapshotDueError as error:  # the source has said why
+                retries.begins_anew(error)
                 progress.begin_anew()
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._pause(error, retries, progress)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 
 from cdckit.api.retry_schedule import RetrySchedule, Wait
 from cdckit.engine.runners.stop import StopSignal
-from cdckit.errors import SinkError, SourceError, number_of
+from cdckit.errors import SinkError, SnapshotDueError, SourceError, number_of
 
 log = logging.getLogger("cdckit.runner")
+
+_MOST_ANEW = 5
+"""So often in a row a snapshot begins anew for one reason."""
+_IN_A_ROW_SECONDS = 600.0
+"""What comes later than that has another cause: rows were read, and a table changed once more."""
 
 
 class Retries:
@@ -25,6 +31,8 @@ class Retries:
         self._stopping = stopping
         self._reached = False
         self._waits: Iterator[Wait] = iter(())
+        self._anew: list[str] = []
+        self._anew_at = 0.0
 
     @property
     def due(self) -> bool:
@@ -38,6 +46,26 @@ class Retries:
         """The source has answered: from now on it is one that was there before, though nothing may have been read."""
         if not self._reached:
             self.progressed()
+
+    def begins_anew(self, error: SnapshotDueError) -> None:
+        """A snapshot has to begin anew, as the source, which has answered, says.
+
+        Raises:
+            SourceError: it has had to several times in a row for the same reason, and would have to without end.
+        """
+        self.reached()
+        reason, now = str(error), time.monotonic()
+        if reason not in self._anew or now - self._anew_at > _IN_A_ROW_SECONDS:
+            self._anew.clear()
+        self._anew.append(reason)
+        self._anew_at = now
+        if len(self._anew) >= _MOST_ANEW:
+            raise SourceError(
+                f"{reason}; so it was {_MOST_ANEW} times in a row. Where nobody changes definitions now, the source's "
+                "log tells another one than the source shows: `cdc offsets reset FILE` takes a new snapshot by what it "
+                "shows",
+                number="CDC3508",
+            ) from error
 
     def progressed(self) -> None:
         """Something was read: the next fault is a new one."""

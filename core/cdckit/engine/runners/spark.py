@@ -284,8 +284,8 @@ class SparkRunner(Runner):
             committed = query.committed
             try:
                 query.run(self.stopping, once=once)
-            except SnapshotDueError:
-                self.retries.reached()
+            except SnapshotDueError as error:
+                self.retries.begins_anew(error)
                 raise
             except (RetriableSourceError, RetriableSinkError) as error:
                 self._note_contact(query, committed)

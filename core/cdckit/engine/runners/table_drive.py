@@ -77,8 +77,8 @@ class TableDrive:
                 self._read(work)
                 if work.ends and self._progress.batches.planned_end is None:
                     self._progress.save()  # here, where what a table refuses can still be looked for
-            except SnapshotDueError:  # the source has said why
-                self._retries.reached()
+            except SnapshotDueError as error:  # the source has said why
+                self._retries.begins_anew(error)
                 self._progress.begin_anew()
             except RowsRefusedError as error:
                 self._progress.isolates(error)
