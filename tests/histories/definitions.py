@@ -204,9 +204,10 @@ def convert(chance: Random, tables: Tables) -> list[str] | None:
     table = _plain(chance, tables)
     if not table:
         return None
-    return _touching(
-        table, f"ALTER TABLE `{table.name}` CONVERT TO CHARACTER SET {chance.choice(('utf16', 'utf8mb4'))}"
-    )
+    chosen = chance.choice(("utf16", "utf8mb4"))
+    if any(kind.startswith(("ENUM", "SET")) for kind in table.columns.values()):
+        chosen = "utf8mb4"  # MySQL would read the bytes of their labels by the other one
+    return _touching(table, f"ALTER TABLE `{table.name}` CONVERT TO CHARACTER SET {chosen}")
 
 
 def rename_table(chance: Random, tables: Tables) -> list[str] | None:
