@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import NamedTuple
 
 from deltalake.exceptions import DeltaError
 from py4j.protocol import Py4JJavaError
@@ -19,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 import cdckit.tables.pyarrow_loaded  # noqa: F401 - before others load it
 from cdckit import ConfigError, Finding, Images, MarkKind, RetriableSinkError, RowsRefusedError, SinkError
 from cdckit.tables.comments import ToldComments
-from cdckit.tables.context import TableContext
+from cdckit.tables.context import Asked, TableContext
 from cdckit.tables.delta.passing import passes as light_passes, reason as light_reason
 from cdckit.tables.destinations import Names
 from cdckit.tables.encoder import TableEncoder
@@ -56,20 +55,6 @@ log = logging.getLogger("cdckit.spark")
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
-
-
-class Asked(NamedTuple):
-    """What the user asks for of single source tables, as a `TableContext` gives it.
-
-    Attributes:
-        read_again: those that are to be read again, as marks will tell.
-        accepted: those whose next change of definition is accepted.
-        requested: those that are to be read again, whether marks will tell it or not.
-    """
-
-    read_again: Mapping[str, str]
-    accepted: Mapping[str, str]
-    requested: Collection[str]
 
 
 class LakeSink(SparkTableSink):
@@ -145,7 +130,7 @@ class LakeSink(SparkTableSink):
         """Writes the tables of a batch at the same time, and tells the first fault once all have ended."""
         # Each table is a job of its own over the same packets: read once, from the source.
         packets = packets.persist(StorageLevel.MEMORY_AND_DISK)
-        number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._asked()
+        number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._context.asked()
         filed: list[FiledRows] = []
         try:
             tables = self._tables_of(packets)
@@ -322,11 +307,6 @@ class LakeSink(SparkTableSink):
 
     def _sources_of(self, topic: str, target: Target) -> Sources:
         return self._sources.setdefault(topic, Sources(target, self._context.name))
-
-    def _asked(self) -> Asked:
-        """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
-        requested = self._context.read_again()
-        return Asked(requested if self._context.marks else {}, self._context.accepted(), requested)
 
     def _followed(self, topic: str, table: Evolution[SparkTarget], rows: TableRows) -> TableRows:
         """The rows with the columns that their documents have, which the table has then, too."""

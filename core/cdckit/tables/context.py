@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -19,6 +19,21 @@ def _give_up(error: RetriableSinkError) -> None:
 
 def _unsaid(_activity: str) -> None:
     """No one listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user asks for of single source tables.
+
+    Attributes:
+        read_again: those that are to be read again, as marks will tell.
+        accepted: those whose next change of definition is accepted.
+        requested: those that are to be read again, whether marks will tell it or not.
+    """
+
+    read_again: Mapping[str, str]
+    accepted: Mapping[str, str]
+    requested: Set[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,11 @@ class TableContext:
     older_may_come: bool = False
     finds_refused: bool = False
     made: MadeTables = field(default_factory=MadeTables)
+
+    def asked(self) -> Asked:
+        """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
+        requested = self.read_again()
+        return Asked(requested if self.marks else {}, self.accepted(), requested.keys())
 
     @contextmanager
     def writing_snapshot(self, begun: Collection[str]) -> Iterator[None]:

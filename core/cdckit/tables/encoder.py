@@ -15,12 +15,11 @@ from cdckit.tables.documents import DeclaredColumn, DocumentRows
 from cdckit.tables.groups import Group, Mode, RowGroup, key_group, source_name, truncate_group
 from cdckit.tables.layout import Layout
 from cdckit.tables.marks import Mark
+from cdckit.tables.pieces import REDEFINING
 from cdckit.tables.shapes import EnvelopeShape, Facts, SharedFacts, carries_rows, hole_of, shape_of
 from cdckit.tables.sink import Packet
 
 _REMOVED = Facts("d", deleted=True)
-_DEFINING = frozenset({MarkKind.ALTER, MarkKind.CREATE, MarkKind.SNAPSHOT_BEGIN})
-"""Marks behind which a table has columns that are known. In a changelog RENAME is one, too: others do not follow it."""
 
 
 class TableEncoder:
@@ -45,7 +44,8 @@ class TableEncoder:
         self._shared = SharedFacts(_REMOVED, None, None)
         self._run: _Run | None = None
         self._emptied: list[tuple[str, Mark]] = []
-        self._defining = _DEFINING | {MarkKind.RENAME} if mode == "changelog" else _DEFINING
+        # Behind these a table has columns that are known; tables that do not log a RENAME do not follow it.
+        self._defining = REDEFINING if mode == "changelog" else REDEFINING - {MarkKind.RENAME}
 
     def __call__(self, records: Sequence[Record]) -> Iterable[Packet]:
         """The packets of the records, the rows of each table in their order."""

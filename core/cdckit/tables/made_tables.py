@@ -108,10 +108,11 @@ class MadeTables:
         Raises:
             SinkError: it had rows that are not.
         """
+        begun = _begun(marks)
         untold = [
             table or source
             for source, table in self._known.get(topic, {}).items()
-            if source not in _begun(marks) and not _is_asked(source, table, asked)
+            if source not in begun and not _is_asked(source, table, asked)
         ]
         if untold:
             raise TablesGoneError([str(target)], untold)

@@ -33,7 +33,7 @@ class Sources:
         """The sources, as layouts name them; those of other pipelines with the pipeline's name behind."""
         noted = self._load()
         others = {f"{name} (pipeline {one})" for one, names in noted.items() if one != self._pipeline for name in names}
-        return others | set(noted.get(self._pipeline, ()))
+        return others | self.own
 
     @property
     def own(self) -> set[str]:
@@ -68,7 +68,7 @@ class Sources:
     def add(self, names: Set[str]) -> None:
         """Rows of these come."""
         noted = self._load()
-        known = set(noted.get(self._pipeline, ()))
+        known = self.own
         if not names <= known:
             self._keep({**noted, self._pipeline: sorted(known | names)})
 

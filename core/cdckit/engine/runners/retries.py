@@ -31,8 +31,7 @@ class Retries:
         self._stopping = stopping
         self._reached = False
         self._waits: Iterator[Wait] = iter(())
-        self._anew: list[str] = []
-        self._anew_at = 0.0
+        self._anew, self._anew_times, self._anew_at = "", 0, 0.0
 
     @property
     def due(self) -> bool:
@@ -55,11 +54,9 @@ class Retries:
         """
         self.reached()
         reason, now = str(error), time.monotonic()
-        if reason not in self._anew or now - self._anew_at > _IN_A_ROW_SECONDS:
-            self._anew.clear()
-        self._anew.append(reason)
-        self._anew_at = now
-        if len(self._anew) >= _MOST_ANEW:
+        again = reason == self._anew and now - self._anew_at <= _IN_A_ROW_SECONDS
+        self._anew, self._anew_times, self._anew_at = reason, self._anew_times + 1 if again else 1, now
+        if self._anew_times >= _MOST_ANEW:
             raise SourceError(
                 f"{reason}; so it was {_MOST_ANEW} times in a row. Where nobody changes definitions now, the source's "
                 "log tells another one than the source shows: `cdc offsets reset FILE` takes a new snapshot by what it "

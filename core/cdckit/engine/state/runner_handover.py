@@ -243,16 +243,21 @@ def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None
     keep(store, replace(last, authority=False))
 
 
+def _is_there(last: Generation, checkpoints: Folder | None) -> bool:
+    """Whether a checkpoint is where checkpoints are now, which is not in the pipeline's folder."""
+    return checkpoints is not None and last.place == str(checkpoints)
+
+
 def _take_ledger(store: StateStore, last: Generation, folder: Path, checkpoints: Folder | None) -> None:
     """Takes the ledger beside a checkpoint: also of a batch that Spark has not committed, but perhaps the sink has."""
-    there = checkpoints is not None and last.place == str(checkpoints)
+    there = _is_there(last, checkpoints)
     if not (there and take_into(store, _checkpoint(last, folder, checkpoints))):
         take_into(store, last.checkpoint(folder))
 
 
 def _take_tables(store: StateStore, last: Generation, folder: Path, checkpoints: Folder | None) -> None:
     """Takes the tables beside a checkpoint, and where it is shown to commands."""
-    if checkpoints is not None and last.place == str(checkpoints):
+    if _is_there(last, checkpoints):
         made_tables.take_into(store, _checkpoint(last, folder, checkpoints))
     made_tables.take_into(store, last.checkpoint(folder))
 
@@ -263,8 +268,8 @@ def _reached(generation: Generation, folder: Path, checkpoints: Folder | None = 
 
 
 def _committed(generation: Generation, folder: Path, checkpoints: Folder | None = None) -> CommittedBatch | None:
-    there = checkpoints is not None and generation.place == str(checkpoints)
-    committed = committed_batch(checkpoints / generation.id) if checkpoints is not None and there else None
+    there = _is_there(generation, checkpoints)
+    committed = committed_batch(_checkpoint(generation, folder, checkpoints)) if there else None
     return committed or committed_batch(generation.checkpoint(folder))
 
 

@@ -15,7 +15,7 @@ from cdckit.api.held import Images
 from cdckit.api.marks import MarkKind, RoutedMark
 from cdckit.api.record import Offset, Record
 from cdckit.errors import ConfigError, RetriableSinkError
-from cdckit.tables.context import TableContext
+from cdckit.tables.context import Asked, TableContext
 from cdckit.tables.destinations import Names
 from cdckit.tables.direct import BegunBatch, DirectTableSink
 from cdckit.tables.encoder import TableEncoder
@@ -24,7 +24,7 @@ from cdckit.tables.lake.faults import Faults
 from cdckit.tables.lake.options import LakeOptions
 from cdckit.tables.lake.record_bytes import about_bytes
 from cdckit.tables.lake.rows import TableRows, WaitingRows
-from cdckit.tables.lake.table import Asked, LakeTable
+from cdckit.tables.lake.table import LakeTable
 from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.lake.written import Written
 from cdckit.tables.layout import Layout
@@ -245,7 +245,7 @@ class LakeSink(DirectTableSink):
             again: whether tables may have the batch, which they then do not take once more.
         """
         self._gather()
-        batch, asked = BatchId(self._application, number, self._place), self._asked()
+        batch, asked = BatchId(self._application, number, self._place), self._context.asked()
         tables = {topic: waiting.taken() for topic, waiting in self._waiting.items()}
         try:
             with self._context.writing_snapshot(_begun(tables.values())):
@@ -290,11 +290,6 @@ class LakeSink(DirectTableSink):
             self._names.take(str(target), topic)
             table = self._tables[topic] = LakeTable(target, self.config, self._context, self.faults.passes)
         return table
-
-    def _asked(self) -> Asked:
-        """What the user asks for now; where no marks are told, rows that come anew are rows as any."""
-        requested = self._context.read_again()
-        return Asked(requested if self._context.marks else {}, self._context.accepted(), frozenset(requested))
 
     def saved(self) -> None:
         """None of what was committed comes again."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cdckit import MarkKind
 from cdckit.errors import RetriableSinkError
 from cdckit.tables.allocators import load_arrow
-from cdckit.tables.context import TableContext
+from cdckit.tables.context import Asked, TableContext
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.lake.appending import append
 from cdckit.tables.lake.options import LakeOptions
@@ -29,21 +28,6 @@ if TYPE_CHECKING:
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the user asks for of single source tables, as a `TableContext` gives it.
-
-    Attributes:
-        read_again: those that are to be read again, as marks will tell.
-        accepted: those whose next change of definition is accepted.
-        requested: those that are to be read again, whether marks will tell it or not.
-    """
-
-    read_again: Mapping[str, str]
-    accepted: Mapping[str, str]
-    requested: Set[str] = frozenset()
 
 
 class LakeTable:
