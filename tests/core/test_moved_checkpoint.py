@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,47 +16,12 @@ from cdckit.engine.state.generation import Generation
 from cdckit.engine.state.runner_handover import hand_to_spark, open_state
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, batch_in_hand, show_batch, show_begun
 from cdckit.errors import StateError
+from testkit.asked_folder import AskedFolder
 from testkit.states import offset_in, state_in
 
 
-@dataclass(frozen=True)
-class Local:
-    """A folder of this machine, asked as one of an object store is."""
-
-    path: Path
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    def __truediv__(self, name: str) -> Local:
-        return Local(self.path / name)
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-    def iterdir(self) -> Iterator[Local]:
-        return map(Local, self.path.iterdir())
-
-    def is_dir(self) -> bool:
-        return self.path.is_dir()
-
-    def read_text(self) -> str:
-        return self.path.read_text()
-
-    def read_bytes(self) -> bytes:
-        return self.path.read_bytes()
-
-    def write_bytes(self, content: bytes) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_bytes(content)
-
-    def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
-
-def reached(address: str) -> Local:
-    return Local(Path(address.removeprefix("file://")))
+def reached(address: str) -> AskedFolder:
+    return AskedFolder(Path(address.removeprefix("file://")))
 
 
 @dataclass(frozen=True)
@@ -70,9 +34,9 @@ class Pipeline:
 
     folder: Path
 
-    def place(self, name: str) -> Local | None:
+    def place(self, name: str) -> AskedFolder | None:
         """Where its checkpoints are by that name; none: in its folder."""
-        return Local(self.folder / name) if name else None
+        return AskedFolder(self.folder / name) if name else None
 
     def begin(self, name: str) -> Generation:
         """A run begins with checkpoints at a place."""

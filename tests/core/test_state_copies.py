@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,51 +11,10 @@ from cdckit.api.state_store import HistoryEntry
 from cdckit.engine.state.copies import copy_state, number_copy, restore_state
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import StateError
+from testkit.asked_folder import AskedFolder
 
 
-class Kept:
-    """A folder of this machine, asked as one of an object store is."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    def __truediv__(self, name: str) -> Kept:
-        return Kept(self.path / name)
-
-    def __str__(self) -> str:
-        return str(self.path)
-
-    def iterdir(self) -> Iterator[Kept]:
-        return map(Kept, self.path.iterdir())
-
-    def is_dir(self) -> bool:
-        return self.path.is_dir()
-
-    def read_text(self) -> str:
-        return self.path.read_text()
-
-    def read_bytes(self) -> bytes:
-        return self.path.read_bytes()
-
-    def write_bytes(self, content: bytes) -> None:
-        self.path.parent.mkdir(exist_ok=True)
-        self.path.write_bytes(content)
-
-    def remove(self) -> None:
-        self.path.unlink()
-
-    def absolute(self) -> Kept:
-        return self
-
-    def as_uri(self) -> str:
-        return self.path.as_uri()
-
-
-def note(state: Path, kept: Kept, line: int) -> None:
+def note(state: Path, kept: AskedFolder, line: int) -> None:
     """Saves something, and copies it while the state is held."""
     store = SqliteStateStore(state)
     store.save_offset({"line": line})
@@ -75,7 +33,7 @@ def noted(state: Path) -> tuple[object, list[object]]:
 
 
 def test_a_lost_state_is_restored(tmp_path: Path) -> None:
-    state, kept = tmp_path / "state", Kept(tmp_path / "kept")
+    state, kept = tmp_path / "state", AskedFolder(tmp_path / "kept")
     for line in range(5):
         note(state, kept, line)
     expected = noted(state)
@@ -91,7 +49,7 @@ def test_a_lost_state_is_restored(tmp_path: Path) -> None:
 
 
 def test_the_newer_of_state_and_copy_counts(tmp_path: Path) -> None:
-    state, kept = tmp_path / "state", Kept(tmp_path / "kept")
+    state, kept = tmp_path / "state", AskedFolder(tmp_path / "kept")
     note(state, kept, 0)
     shutil.copytree(state, tmp_path / "elsewhere")
     note(tmp_path / "elsewhere", kept, 1)
@@ -105,7 +63,7 @@ def test_the_newer_of_state_and_copy_counts(tmp_path: Path) -> None:
 
 
 def test_a_damaged_copy_gives_way_to_the_one_before(tmp_path: Path) -> None:
-    state, kept = tmp_path / "state", Kept(tmp_path / "kept")
+    state, kept = tmp_path / "state", AskedFolder(tmp_path / "kept")
     for line in range(2):
         note(state, kept, line)
     newest = max(tmp_path.glob("kept/state-*"))
@@ -121,5 +79,5 @@ def test_a_damaged_copy_gives_way_to_the_one_before(tmp_path: Path) -> None:
 
 
 def test_without_copies_nothing_is_restored(tmp_path: Path) -> None:
-    restore_state(tmp_path / "state", Kept(tmp_path / "kept"))
+    restore_state(tmp_path / "state", AskedFolder(tmp_path / "kept"))
     assert not (tmp_path / "state").exists()
