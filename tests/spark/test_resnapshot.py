@@ -178,3 +178,20 @@ def test_collections(
         assert [row[0] for row in rows] == ["1", "1", "2", "2"]
     assert others == 2
     assert kept_in(pipeline.state, KEPT_AS) is None
+
+
+@pytest.mark.nightly  # how it is planned: tests/mysql/test_shown_definitions.py
+def test_the_servers_definition_is_taken(
+    session: SparkSession, mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    """Of a table that a session has altered without a word in the log."""
+    lake = tmp_path / "lake"
+    pipeline = Pipeline(tmp_path, source_of(mysql_server, shop), {"type": "spark", "mode": "mirror", "path": str(lake)})
+    _run(pipeline)
+    mysql_server.run_sql("SET sql_log_bin = 0; ALTER TABLE a ADD later INT DEFAULT 7;", database=shop)
+    _ask(pipeline, f"{shop}.a")
+    _run(pipeline)
+    mysql_server.run_sql("INSERT INTO a SET id = 3, later = 8;", database=shop)
+    _run(pipeline)
+    rows = session.sql(f"SELECT id, later FROM delta.`{lake}/p.{shop}.a`").collect()
+    assert {tuple(row) for row in rows} == set(mysql_server.execute(f"SELECT id, later FROM {shop}.a"))

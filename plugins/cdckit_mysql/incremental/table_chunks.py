@@ -161,8 +161,8 @@ class TableChunks(Chunks[Row]):
                 return True
         if self._reached(end):
             raise UnreadableError(
-                "its definition at the server is not the one that the log tells of; the signal schema-changes, or a "
-                "new state folder, takes it over",
+                "its definition at the server is not the one that the log tells of; the signal schema-changes, or "
+                "`cdc resnapshot`, takes it over",
                 "UNKNOWN_SCHEMA",
             )
         return False

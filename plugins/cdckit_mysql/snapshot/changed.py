@@ -53,6 +53,16 @@ def difference(then: Table, now: Table | None) -> str | None:
     return None if then.primary_key == now.primary_key else "has another key"
 
 
+def shown_otherwise(told: Table | None, now: Table) -> str | None:
+    """What is different of a table at the server; None where its rows are the same by what its log has told."""
+    if told is None:
+        return "is there"
+    reason = difference(told, now) or _sorted_otherwise(told, now)
+    if reason is None and [c.name for c in told.columns] != [c.name for c in now.columns]:
+        return "has other columns, or in another order"
+    return reason
+
+
 def _reads_as(column: Column | None) -> tuple[object, ...] | None:
     """What the values of a column depend on."""
     if column is None:

@@ -187,7 +187,8 @@ class ChunkSplits:
         try:
             require_point(connection, self._config, last)
             with driver_errors(self._config, "planning the snapshot"), change_told(self._config, "a table"):
-                yield self._tables(connection, last, history, state), connection
+                begins = _reached(first, last) is None
+                yield self._tables(connection, last, history, state, begins=begins), connection
         except SnapshotDueError:
             if _reached(first, last) is not None:
                 note_anew(state, last)
@@ -197,14 +198,15 @@ class ChunkSplits:
             self._noted = None
 
     def _tables(
-        self, connection: Connection, point: LogOffset, history: SchemaHistory, state: StateStore
+        self, connection: Connection, point: LogOffset, history: SchemaHistory, state: StateStore, *, begins: bool
     ) -> SnapshotTables:
-        id = snapshot_id(point)
-        if self._known is None or self._known.id != id:
+        id, again = snapshot_id(point), point.resnapshot is not None
+        # The one that begins at the same place once more may find other definitions.
+        if self._known is None or self._known.id != id or (again and begins):
             tables = history.tables_at(point.position)
-            if point.resnapshot is not None:
+            if again:
                 parts = (connection, self._config, self._filters, self._asked.dialect, history, tables, point)
-                tables = tables_now(*parts)
+                tables = tables_now(*parts, begins=begins)
             chosen = choose_tables(connection, tables, self._config, self._filters, point.only)
             self._known = SnapshotTables(id, tables, in_kept_order(chosen, state, id))
         return self._known

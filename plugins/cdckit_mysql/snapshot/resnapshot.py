@@ -13,6 +13,7 @@ from cdckit_mysql.schema_history.history import SchemaHistory
 from cdckit_mysql.server.connection import Connection
 from cdckit_mysql.server.facts import Dialect
 from cdckit_mysql.snapshot.selection import ChosenTable
+from cdckit_mysql.snapshot.shown_definitions import take_over_shown
 from cdckit_mysql.streaming.definitions import Definitions
 from cdckit_mysql.streaming.newly_captured import take_over_missing
 from cdckit_mysql.streaming.progress import is_beyond
@@ -29,10 +30,17 @@ def tables_now(
     history: SchemaHistory,
     tables: Tables,
     at: LogOffset,
+    *,
+    begins: bool,
 ) -> Tables:
-    """The definitions at the log's end, with those of tables that are captured only from now on."""
+    """The definitions at the log's end, with those of tables that are captured only from now on.
+
+    Where the rows begin to be read, the server's own definitions of their tables take the place of others.
+    """
     definitions = Definitions(tables, config, filters, dialect, history=history)
     take_over_missing(connection, config, filters, definitions, at.position)
+    if begins and at.only is not None:
+        take_over_shown(connection, config, filters, dialect, definitions, at, at.only)
     return definitions.tables
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
@@ -143,7 +144,9 @@ class ServerSnapshots:
         state = self._context.state
         if at.snapshot_begun and state is not None and not goes_on(state, at):
             anew = LogOffset(snapshot=SNAPSHOT_RUNNING, epoch=at.epoch)
-            at = anew if at.resnapshot is None else at.without_snapshot()
+            # The time tells the next attempt from this one where the log has not gone on.
+            later = max(int(time.time()), at.ts_sec + 1)
+            at = anew if at.resnapshot is None else at.without_snapshot().with_changes(ts_sec=later)
         return self._need.start(at)
 
     def lost(self, error: SourceError) -> str:

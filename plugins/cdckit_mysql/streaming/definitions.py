@@ -103,8 +103,20 @@ class Definitions:
             self._history.changed(position, changes, tables, behind=behind)
         self._tell(changes, position, tables)
 
-    def take_over(self, table: TableId, statement: str, position: LogPosition) -> Sequence[SchemaChange]:
+    def take_over(
+        self,
+        table: TableId,
+        statement: str,
+        position: LogPosition,
+        behind: Callable[[], LogOffset] | None = None,
+    ) -> Sequence[SchemaChange]:
         """Takes a definition that no statement of the log has told of, and which is in force from `position` on.
+
+        Args:
+            table: whose.
+            statement: what makes the table so.
+            position: the place in the log.
+            behind: gives the offset there, for a history that is read by others.
 
         Raises:
             ValueError: the statement cannot be read.
@@ -123,7 +135,7 @@ class Definitions:
             self._topics.arrived([table])
             # A statement of the log may end at the same place, and has the name `ddl` in the history; the time keeps
             # several of these in their order behind it.
-            self._history.changed(position, changes, self.tables, f"told-{time.time_ns():020d}")
+            self._history.changed(position, changes, self.tables, f"told-{time.time_ns():020d}", behind)
         return changes
 
     def _read(self, event: Query, position: LogPosition) -> list[SchemaChange]:
