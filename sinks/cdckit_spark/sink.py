@@ -121,7 +121,7 @@ class LakeSink(SparkTableSink):
                 ",".join(sorted(unfollowed)),
             )
         mirrors, behavior = self.config.mode == "mirror", self.config.behavior
-        self._policy = Policy(mirrors, behavior, context.marks, commands=context.commands)
+        self._policy = Policy(mirrors, behavior, context.marks, commands=context.commands, replays=context.replays)
         self._driver = driver_writer(session, self.config)
         self.shares_folders = self._driver is not None and self._driver.shares_folders
         self._pool = ThreadPoolExecutor(self.config.tables_parallel, "cdckit-table")

@@ -81,6 +81,23 @@ def test_a_row_that_is_replayed_has_the_types_that_its_source_knows(lake: Shop) 
     assert {row["id"]: row["u"] for row in rows} == {1: 1, 2: 2**64 - 1, 3: 2**63}
 
 
+def test_a_row_for_which_the_chain_has_another_type_by_now_stays(lake: Shop) -> None:
+    """It is from before the table's newest definition, which has judged the types; a wider column takes it."""
+    lake.insert(_1="1", _2="x")
+    assert lake.run().code == 0
+    lake.run_sql("ALTER TABLE orders ADD c INT", "INSERT INTO orders VALUES (3, '3', 3)")
+    assert lake.run().code == 0
+    code, _, said = lake.given(transforms=[UNWRAP]).cdc("replay")
+    assert code == 6
+    assert "column 'amount' is int, and the chain makes string now" in said and "Cast" in said
+    assert [kept["stage"] for kept in lake.kept()] == ["write"]
+    mask = {"type": "MaskField$Value", "fields": "amount", "replacement": "7"}
+    narrow = {**CAST, "spec": "amount:int16"}
+    code, _, said = lake.given(transforms=[UNWRAP, mask, narrow]).cdc("replay")
+    assert code == 0, said
+    assert _rows(lake) == [(1, 1), (2, 7), (3, 3)]
+
+
 def test_a_document_that_does_not_fit_its_columns_is_kept(
     mongo: MongoReplicaSet, own_database: Database[dict[str, Any]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

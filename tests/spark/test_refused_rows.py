@@ -153,3 +153,23 @@ def test_a_mirror_is_equal_again_once_what_it_refused_and_what_waited_was_replay
     _alter(session, tmp_path / "lake" / TABLE, "DROP CONSTRAINT good")
     assert replayed(pipeline) == [""] * 2
     assert rows() == [(1, "one"), (2, "later"), (3, "bad3"), (4, "4")]
+
+
+@pytest.mark.nightly  # what is judged: tests/quarantine/test_tables.py
+def test_a_row_for_which_the_chain_has_another_type_by_now_stays(
+    session: SparkSession, script: Script, tmp_path: Path, changelog: ResolvedPipeline
+) -> None:
+    script.change("c", {"id": -1, "name": "a"})
+    script.change("c", {"id": 1, "name": "a"})
+    SparkRunner(changelog).run(once=True)
+    script.change("c", {"id": 2, "name": "b", "more": 1})
+    SparkRunner(changelog).run(once=True)
+    _alter(session, tmp_path / "lake" / TABLE, "DROP CONSTRAINT positive")
+    cast = {"type": "Cast$Value", "spec": "id:string"}
+    place = tmp_path / "lake"
+    other = script.pipeline(tmp_path / "state", "spark", path=place, mode="changelog", transforms=(*UNWRAP, cast))
+    [said] = replayed(replace(other, errors=changelog.errors))
+    assert said.startswith("column 'id' is int, and the chain makes string now of what it had at position ")
+    assert _ids(session, tmp_path / "lake") == [1, 2]
+    assert replayed(changelog) == [""]
+    assert _ids(session, tmp_path / "lake") == [-1, 1, 2]

@@ -56,6 +56,7 @@ class TableContext:
         commands: whether there is a pipeline to which the user can say more by commands, such as `cdc schema accept`.
         older_may_come: whether a batch may come again behind later ones; else the last one alone does.
         finds_refused: whether the sink is to say which rows a table refuses (`RowsFoundError`), for others to go on.
+        replays: whether rows come out of a quarantine, by the chain of now.
         made: the tables that the pipeline has rows in, of which none is to be made anew unasked.
     """
 
@@ -71,6 +72,7 @@ class TableContext:
     commands: bool = True
     older_may_come: bool = False
     finds_refused: bool = False
+    replays: bool = False
     made: MadeTables = field(default_factory=MadeTables)
 
     def asked(self) -> Asked:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Generic, NamedTuple, TypeVar
 
 from cdckit.api.marks import MarkKind
 from cdckit.errors import SinkError
 from cdckit.tables.accepted_marks import AcceptedMarks
 from cdckit.tables.alterations import Altering
+from cdckit.tables.behavior import Action, ChangeKind
 from cdckit.tables.changed_columns import ColumnChanges, Told
 from cdckit.tables.comments import ToldComments
 from cdckit.tables.definitions import NOTE, Definitions, Fitting
@@ -31,6 +32,22 @@ READ_AGAIN = "read_again"
 """The note of the requests (`cdc resnapshot`) whose rows have begun to come, by source table."""
 REBUILT = "rebuilt"
 """The note of the columns that the table is to have once it is written anew; empty where it has been."""
+
+
+class _Untyped(NamedTuple):
+    """A column for which rows have another type than the target.
+
+    Attributes:
+        column: its name in the target.
+        kind: the type that rows have.
+        position: that of the first of them.
+        table: their source table.
+    """
+
+    column: str
+    kind: str
+    position: str
+    table: str
 
 
 class Evolution(Generic[AnyTarget]):
@@ -108,8 +125,10 @@ class Evolution(Generic[AnyTarget]):
         pending = self._accepted.pending(accepted or {})
         changes = self._judged(self.policy, frozenset(pending), layouts, defining)
         self._carry_out(changes, {table: pending[table] for table in changes.forced})
+        untyped = list(self._untyped(layouts))
+        self._require_types(untyped)
         self._known |= {layout.columns for _, layout in layouts}
-        self._tolerant |= self._untyped(layouts)
+        self._tolerant |= {one.column for one in untyped}
 
     def _judged(
         self, policy: Policy, accepted: frozenset[str], layouts: Sequence[tuple[str, Layout]], marks: Sequence[Mark]
@@ -222,16 +241,31 @@ class Evolution(Generic[AnyTarget]):
         names = tuple(name for name, _ in layout.columns)
         return layout.kind != "rows" or (newest is not None and (newest.columns, newest.key) == (names, layout.key))
 
-    def _untyped(self, layouts: Sequence[tuple[str, Layout]]) -> frozenset[str]:
+    def _untyped(self, layouts: Sequence[tuple[str, Layout]]) -> Iterator[_Untyped]:
         """Columns that may get values of other types than their own; whether they may was judged before."""
         fitting = self.fitting
-        return frozenset(
-            name
-            for position, layout in layouts
-            for name, kind in fitting.shown(position, layout).columns
-            if name in self.columns
-            and not holds(self.columns[name], kind)
-            and (self.columns[name], kind) != (UNSIGNED, "bigint")
+        for position, layout in layouts:
+            for name, kind in fitting.shown(position, layout).columns:
+                present = self.columns.get(name, kind)
+                if not holds(present, kind) and (present, kind) != (UNSIGNED, "bigint"):
+                    yield _Untyped(name, kind, position, layout.table)
+
+    def _require_types(self, untyped: Sequence[_Untyped]) -> None:
+        """Rows that are replayed are not judged where they lie before a definition, and nobody sees a null of theirs.
+
+        Raises:
+            SinkError: a column would get values of another type, and the user has not chosen that they are tried.
+        """
+        tried = self.policy.behavior.action(ChangeKind.ALTER_COLUMN_TYPE) in (Action.TRY, Action.KEEP)
+        if not untyped or tried or not self.policy.replays:
+            return
+        column, kind, position, table = untyped[0]
+        present = self.columns[column]
+        raise SinkError(
+            f"table {self.target}: column '{column}' is {present}, and the chain makes {kind} now of what it had at "
+            f"position {position} (source {table}). Have the chain make {present} of it, as by the transform Cast, or "
+            f"drop the record (cdc quarantine drop) and read the table anew (`cdc resnapshot FILE --table {table}`)",
+            number="CDC4401",
         )
 
     def _load(self) -> None:

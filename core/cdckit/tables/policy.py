@@ -18,6 +18,7 @@ class Policy:
         behavior: what the user has chosen.
         told: whether the source tells marks, so that it can be asked to read a table again.
         commands: whether the user can accept a change by a command, or by an option alone.
+        replays: whether rows come out of a quarantine, by the chain of now.
         keeps: whether, in tables that equal their sources otherwise, what was there before is kept.
     """
 
@@ -26,6 +27,7 @@ class Policy:
     told: bool = False
     keeps: bool = False
     commands: bool = True
+    replays: bool = False
 
     @property
     def unasked(self) -> Policy | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from cdckit.api.record import Record
 from cdckit.api.state_store import StateStore
@@ -48,7 +49,8 @@ class TableDelivery:
             )
         told, made = make_source(pipeline).tells_marks, tables_in(state)
         stack.callback(sink.close)
-        sink.open(table_context(pipeline, self._batches.generation, state.get, lambda _: None, made, marks=told))
+        context = table_context(pipeline, self._batches.generation, state.get, lambda _: None, made, marks=told)
+        sink.open(replace(context, replays=True))
         self._begin()
 
     def _begin(self) -> None:

@@ -92,7 +92,7 @@ class SparkReplay:
         self._batches = ReplayBatches(state)
         marks, made = make_source(pipeline).tells_marks, tables_in(state)
         context = table_context(pipeline, self._batches.generation, state.get, lambda _: None, made, marks=marks)
-        sink.open(self._session, replace(context, finds_refused=True))
+        sink.open(self._session, replace(context, finds_refused=True, replays=True))
         self._blocked: set[str] = set()
         self._portions: dict[tuple[str, ...], list[_Made]] = {}
         self._again = False

@@ -48,7 +48,9 @@ class LakeTable:
         self._config = config
         self._context = context
         self._follows = config.mode != "changelog"
-        self._policy = Policy(self._follows, config.behavior, context.marks, config.mode == "history")
+        self._policy = Policy(
+            self._follows, config.behavior, context.marks, config.mode == "history", replays=context.replays
+        )
         self._evolution = Evolution(target, self._policy)
         self._sources = Sources(target, context.name)
         self._begun = self._has = False
