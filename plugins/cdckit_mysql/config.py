@@ -60,6 +60,7 @@ class MySqlConfig(
     """Options of the `mysql` source."""
 
     connector: ClassVar[str] = "mysql"
+    tells_documents: ClassVar[bool] = False
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix",)
     asked: ClassVar[tuple[str, ...]] = ("database_hostname", "database_port", "database_user", "database_password")
     choosing: ClassVar[tuple[str, ...]] = capture_lists("database", "table")

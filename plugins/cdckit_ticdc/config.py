@@ -154,6 +154,7 @@ class TopicsConfig(LineageOptions, MetricTags):
 class TicdcConfig(TopicsConfig):
     """Options of the source `ticdc`."""
 
+    tells_documents: ClassVar[bool] = False
     identifying: ClassVar[tuple[str, ...]] = ("topic_prefix", "storage_url")
     asked: ClassVar[tuple[str, ...]] = ("topics", "bootstrap_servers")
     named_by: ClassVar[str] = "topic_prefix"

@@ -25,6 +25,7 @@ from cdckit import (
 from cdckit.api.plugins import config_model, find, make, plugin_manager
 from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.config.pipeline import ResolvedPipeline
+from cdckit.engine.config.requirements import unmet_requirements
 from cdckit.engine.metrics.observation import figures_of
 from cdckit.engine.state.made_for import MadeFor
 from cdckit.errors import ConfigError
@@ -112,6 +113,19 @@ def test_options_that_do_nothing_on_spark_are_told(load: Load) -> None:
 
 def test_labels_of_its_own_stand_on_every_metric(load: Load) -> None:
     assert load().source_config.metric_labels == {"wood": "ebony"}
+
+
+@pytest.mark.parametrize("source", ["mysql", "mongodb"])
+def test_columns_of_documents_are_refused_of_a_source_that_has_none(tmp_path: Path, source: str) -> None:
+    where = {
+        "mysql": {"database.hostname": "h", "database.user": "u"},
+        "mongodb": {"mongodb.connection.string": "mongodb://h/?replicaSet=r"},
+    }
+    sink = {"type": "delta", "path": str(tmp_path), "document.columns": "name string"}
+    file = tmp_path / "lake.yaml"
+    file.write_text(yaml.safe_dump({"source": {"type": source, "topic.prefix": "p", **where[source]}, "sink": sink}))
+    said = [problem for problem in unmet_requirements(load_pipeline(file, runner="direct")) if "document" in problem]
+    assert [problem.split(":")[0] for problem in said] == ["sink.document.columns"] * (source == "mysql")
 
 
 def test_options_that_are_no_sources(load: Load) -> None:

@@ -230,6 +230,15 @@ def test_transforms_say_which_columns_there_are(mysql_server: MySQLServer, shop:
         assert told(stream.batch(), "id", "__deleted") == [("d", 1, "true")]
 
 
+def test_columns_of_documents_are_refused_of_a_table_that_has_its_own(
+    mysql_server: MySQLServer, shop: str, tmp_path: Path
+) -> None:
+    options = own_options(mysql_server, shop, tmp_path, table=f"{shop}.orders", documentColumns="name string")
+    with pytest.raises(WorkerError, match=rf"documentColumns: .*'{shop}.orders' has columns of its own") as failure:
+        read_rows(options)
+    assert number(failure) == "CDC2402"
+
+
 def test_collections_have_declared_columns_or_the_document(
     mongo: MongoReplicaSet, unique_name: str, tmp_path: Path
 ) -> None:

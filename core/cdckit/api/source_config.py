@@ -23,6 +23,8 @@ class SourceConfig(PluginConfig):
     """The fields that say which tables are captured, where these can be listed (`Source.readable`)."""
     shaping: ClassVar[tuple[str, ...]] = ()
     """The fields that say what events look like: with others a saved offset is not gone on from in silence."""
+    tells_documents: ClassVar[bool] = True
+    """Whether rows may be documents, of which a sink is told the columns (`document.columns`)."""
 
     @property
     def logical_name(self) -> str | None:

@@ -35,6 +35,7 @@ class RowLogOptions(ConnectorOptions, TopicOptions, SnapshotOptions):
     """A source adds where its database is, and names itself in `connector`."""
 
     choosing: ClassVar[tuple[str, ...]] = capture_lists("table")
+    tells_documents: ClassVar[bool] = False
 
     table_include_list: RegexList = ""
     """Tables to capture: regular expressions that match a whole `database.table`; by default all."""

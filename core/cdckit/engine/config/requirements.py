@@ -15,6 +15,7 @@ from cdckit.engine.lineage.transport import require_lineage
 from cdckit.engine.spark.release import installed, refused
 from cdckit.errors import ConfigError, Problem, problems_of
 from cdckit.tables.direct import DirectTableSink
+from cdckit.tables.options import TableOptions
 
 SPECULATES = (
     "spark.speculation: a second attempt of a task would write its records once more, behind newer ones, and the order "
@@ -47,6 +48,7 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
     if pipeline.runner == "spark":
         problems += [problem for problem in [refused(installed())] if problem is not None]
         problems += beyond_spark(pipeline)
+    problems += _documents(pipeline)
     if pipeline.lineage is not None:
         try:
             require_lineage(pipeline.lineage)
@@ -69,6 +71,18 @@ def unmet_requirements(pipeline: ResolvedPipeline) -> list[str]:
         if pipeline.runner == "direct" and component is pipeline.sink:
             problems += _tables_on_direct(pipeline, made_by)
     return problems
+
+
+def _documents(pipeline: ResolvedPipeline) -> list[str]:
+    """Columns of documents, from a source that has none."""
+    config = pipeline.sink.config
+    if not isinstance(config, TableOptions) or not config.document_columns or pipeline.source_config.tells_documents:
+        return []
+    said = (
+        f"sink.document.columns: says which columns documents have, as of MongoDB's collections; tables of the source "
+        f"'{pipeline.source.registration.name}' have columns of their own: remove it"
+    )
+    return [Problem(said, "CDC2402")]
 
 
 def _tables_on_direct(pipeline: ResolvedPipeline, sink: object) -> list[str]:

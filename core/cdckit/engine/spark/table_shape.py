@@ -18,7 +18,9 @@ from pyspark.sql.types import StructField, StructType
 
 from cdckit.api.marks import TableExample
 from cdckit.api.notices import Notice, Notices, PassedNotices
+from cdckit.api.record import Record
 from cdckit.api.source import Source, SourceContext
+from cdckit.api.struct import Struct
 from cdckit.connector.resnapshot import named
 from cdckit.engine.chain import TransformChain, make_chain
 from cdckit.engine.config.pipeline import ResolvedPipeline
@@ -27,6 +29,7 @@ from cdckit.errors import ConfigError, SourceError
 from cdckit.tables.documents import DeclaredColumn, parse_columns
 from cdckit.tables.encoder import TableEncoder
 from cdckit.tables.own_columns import KEY, OP, POSITION, TABLE, TIME
+from cdckit.tables.shapes import shape_of as envelope_of
 
 _TOLD = pa.schema([(OP, pa.string()), (POSITION, pa.string()), (TIME, pa.timestamp("us", tz="UTC"))])
 
@@ -108,13 +111,16 @@ def shape_of(example: TableExample, chain: TransformChain, wanted: Wanted) -> Ta
     Raises:
         ConfigError: nothing, or rows of several tables; or a column has the name of one that tells of the change.
     """
-    encode = TableEncoder("changelog", "", declared(wanted.documents))
-    groups = [*encode.gathered(chain.apply([example.records[0]]))[0]]
+    encode, made_rows = TableEncoder("changelog", "", declared(wanted.documents)), chain.apply([example.records[0]])
+    groups = [*encode.gathered(made_rows)[0]]
     if len(groups) != 1:
         made = "no rows" if not groups else "rows of several topics"
         raise ConfigError(f"table: the transforms make {made} of those of '{example.table}': leave 'table' out, and "
                           "take the messages", number="CDC2402")  # fmt: skip
     (group,) = groups
+    if wanted.documents and not any(map(_is_document, made_rows)):
+        raise ConfigError("documentColumns: says which columns documents have, as of MongoDB's collections; "
+                          f"'{example.table}' has columns of its own: take it away", number="CDC2402")  # fmt: skip
     taken = [name for name, _ in group.columns if name.lower() in _TOLD.names]
     if taken:
         raise ConfigError(f"table: '{example.table}' has a column '{taken[0]}', as this data source has: rename it on "
@@ -122,6 +128,13 @@ def shape_of(example: TableExample, chain: TransformChain, wanted: Wanted) -> Ta
     columns = pa.schema(Schema([Field(name, kind.arrow) for name, kind in group.columns]))
     topic = example.records[0].topic
     return TableShape(example.table, topic, columns, group.key, wanted.documents, wanted.emptied)
+
+
+def _is_document(record: Record) -> bool:
+    if not isinstance(record.value, Struct):
+        return False
+    shape = envelope_of(record.value.schema)
+    return shape is not None and shape.has_documents
 
 
 def declared(documents: str) -> tuple[DeclaredColumn, ...]:
