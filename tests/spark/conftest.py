@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from cdckit.engine.spark.session import start_session
 from spark.script import Script
-from spark.sound_session import kept_sound
+from spark.sound_session import end_without_delta, kept_sound
 from testkit.running import create_reader
 from testkit.servers.mysql import MySQLServer
 from testkit.spark_java import FAST_START
@@ -67,6 +67,7 @@ def sound_session(
     with kept_sound(request):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYSPARK_PYTHON", python)
+            end_without_delta()
             session = start_session("tests", settings, delta=True)
         yield session
 

@@ -29,6 +29,18 @@ def kept_sound(request: pytest.FixtureRequest) -> Iterator[None]:
         request.config.pluginmanager.unregister(watch)
 
 
+def end_without_delta() -> None:
+    """Ends a session that a test before has started for itself, without Delta Lake: Java takes no jars any more."""
+    if not _java_runs():
+        return
+    running = SparkSession._instantiatedSession
+    if SparkContext._active_spark_context is not None and running is not None:
+        if "delta" in str(running.conf.get("spark.sql.extensions", "")).lower():
+            return
+        running.stop()
+    _end_java()
+
+
 class _Watch:
     def __init__(self, request: Any) -> None:
         self._request = request
