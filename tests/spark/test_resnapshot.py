@@ -175,7 +175,7 @@ def test_collections(
     if mode == "mirror":
         assert rows == [("1", "x")]
     else:
-        assert [row[0] for row in rows] == ["1", "1", "2", "2"]
+        assert [row[0] for row in rows] == [None, "1", "1", "2", "2"], "the row `t` before those that are read again"
     assert others == 2
     assert kept_in(pipeline.state, KEPT_AS) is None
 

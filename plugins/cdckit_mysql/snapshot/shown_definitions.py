@@ -15,7 +15,7 @@ from cdckit_mysql.config import MySqlConfig
 from cdckit_mysql.ddl import DdlReader, create_statement, load_each
 from cdckit_mysql.filters import Filters
 from cdckit_mysql.offsets import LogOffset
-from cdckit_mysql.server.connection import Connection, driver_errors, place
+from cdckit_mysql.server.connection import Connection, place
 from cdckit_mysql.server.facts import Dialect, log_end, read_server
 from cdckit_mysql.snapshot.changed import shown_otherwise
 from cdckit_mysql.snapshot.statements_between import FoundStatement, statements_between
@@ -54,20 +54,18 @@ def take_over_shown(
     """
     reader = DdlReader(dialect.flavor, charsets=dialect.charsets)
     captured = [table for table in map(_table, wanted) if filters.captures(*table)]
-    with driver_errors(config, "asking for definitions"):
-        found = load_each(connection, captured, reader)
-        others = {
-            table: reason
-            for table, now in found.items()
-            if now is not None and (reason := shown_otherwise(definitions.tables.get(*table), now))
-        }
-        # The place is asked for behind the statements: what they show was logged before that.
-        statements = {table: create_statement(connection, table) for table in others}
-        server = read_server(connection)
-        end = log_end(connection, server)
+    found = load_each(connection, captured, reader)
+    others = {
+        table: reason
+        for table, now in found.items()
+        if now is not None and (reason := shown_otherwise(definitions.tables.get(*table), now))
+    }
     if not others:
         return
-    start = on_server(at, server, place(config))
+    # The log's end is asked for behind the statements: what they show was logged before that.
+    statements = {table: create_statement(connection, table) for table in others}
+    server = read_server(connection)
+    start, end = on_server(at, server, place(config)), log_end(connection, server)
     told = _told_of(*statements_between(config, filters, dialect, definitions.tables.copy(), start, end), others)
     for table, statement in statements.items():
         if statement is not None and table not in told:
