@@ -9,10 +9,13 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit import ConfigError, Dataset, FolderUrl, NameList, dataset_below, split_names
 from cdckit.tables.destinations import folder_name, table_name
+from cdckit.tables.lake.options import Secret
 from cdckit.tables.options import TableOptions, plain_path
 from cdckit_spark.placing import MOST_CLUSTERING, Placing
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_STORE = re.compile(r"(?:s3a?|gs|abfss?)://")
+"""Begins the URLs of object stores that delta-rs calls as Hadoop does."""
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 """One name of several with dots between."""
 _MOST_PARTS = 2
@@ -21,7 +24,7 @@ _MOST_PARTS = 2
 
 def _beyond_tail(what: str, remedy: str) -> ConfigError:
     return ConfigError(
-        f"tail: 'direct' writes Delta tables of this machine, and not {what}: {remedy}, or set 'tail: spark'",
+        f"tail: 'direct' writes Delta tables that it reaches by itself, and not {what}: {remedy}, or set 'tail: spark'",
         number="CDC2402",
     )
 
@@ -42,6 +45,12 @@ class LakeConfig(TableOptions):
     """In the place of `path`: the database (or `CATALOG.DATABASE`) of the tables, named as the topics with `_` for
     each `.` and `-`; two topics of one name are refused.
     """
+    storage_options: dict[str, Secret] = Field(default_factory=dict, repr=False)
+    """How the object store of `path` (`s3a://`, `gs://`, `abfss://`) is reached without Spark, as delta-rs names it:
+    `storage.options.AWS_REGION`, `storage.options.AWS_SECRET_ACCESS_KEY`, `storage.options.AWS_ENDPOINT_URL` and so on;
+    what is not named beside one of them is the environment's. With these the driver writes small tables there, and
+    tasks many rows, as in a folder of this machine; without them all is Spark's to write.
+    """
     commit_interval_ms: NonNegativeInt = 0
     """How long, in milliseconds, changes are gathered for one commit; 0 commits as soon as the one before is done."""
     tables_parallel: PositiveInt = 4
@@ -59,13 +68,13 @@ class LakeConfig(TableOptions):
 
     small_batch_rows: NonNegativeInt = 50_000
     """A Delta table that has at most so many rows in a batch is written by the driver itself, with delta-rs, where
-    `path` is a folder of the driver's machine; more rows are Spark's to write, unless tasks do (`task.file.bytes`),
-    and with 0 all are Spark's.
+    `path` is a folder of the driver's machine, or an object store with `storage.options`; more rows are Spark's to
+    write, unless tasks do (`task.file.bytes`), and with 0 all are Spark's.
     """
     task_file_bytes: NonNegativeInt = 4 << 20
-    """In `mode: changelog`, where the driver itself may write the table, and the workers are on its machine: a task
-    that has read so many bytes of the table's rows, as they take memory, puts them into a data file itself, which the
-    driver commits. With 0 no task does, and many rows are Spark's to write.
+    """In `mode: changelog`, where the driver itself may write the table, and the workers are on its machine or the
+    table in an object store: a task that has read so many bytes of the table's rows, as they take memory, puts them
+    into a data file itself, which the driver commits. With 0 no task does, and many rows are Spark's to write.
     """
     small_table_bytes: NonNegativeInt = 67_108_864
     """With `mode: mirror`: a table whose files are together larger than so many bytes is merged by Spark, however few
@@ -80,6 +89,11 @@ class LakeConfig(TableOptions):
             raise ValueError("'mode: mirror' needs 'format: delta': parquet files cannot be changed in place")
         if self.format == "parquet" and self.path is None:
             raise ValueError("'format: parquet' needs 'path'")
+        if self.storage_options and not self.reaches_store:
+            raise ValueError(
+                "'storage.options' say how the object store of a 'path' is reached (s3a://, gs://, abfss://): take "
+                "them away, or name a 'path' there and 'format: delta'"
+            )
         if self.format == "parquet" and self.placing.asks:
             raise ValueError("'cluster.by' and 'table.*' need 'format: delta': they are what Delta tables have")
         if len(self.placing.cluster_by) > MOST_CLUSTERING:
@@ -109,16 +123,17 @@ class LakeConfig(TableOptions):
         return dataset_below(self.place, folder_name(name))
 
     def tail_sink(self) -> dict[str, Any]:
-        """The sink `delta`, for Delta tables in a folder of this machine."""
+        """The sink `delta`, for Delta tables in a folder of this machine, or an object store that it reaches."""
         if self.format != "delta":
             raise _beyond_tail(f"'sink.format: {self.format}'", "set it to delta")
-        if self.place is None or _URL.match(self.place):
-            raise _beyond_tail("tables elsewhere", "name a folder of this machine in 'sink.path'")
+        if self.place is None or (_URL.match(self.place) and not self.reaches_store):
+            remedy = "name a folder of this machine in 'sink.path', or how its store is reached by 'storage.options'"
+            raise _beyond_tail("tables elsewhere", remedy)
         if self.infers_columns:
             raise _beyond_tail("'sink.document.columns: inferred'", "declare the columns, or leave the option away")
         if self.placing.cluster_by:
             raise _beyond_tail("tables with 'sink.cluster.by', which delta-rs does not write", "take that away")
-        shared = {*TableOptions.model_fields, "commit_interval_ms", "tables_parallel", "table"}
+        shared = {*TableOptions.model_fields, "commit_interval_ms", "tables_parallel", "table", "storage_options"}
         given = {name.replace("_", "."): getattr(self, name) for name in shared & self.model_fields_set}
         return {"type": "delta", **given, "path": self.place}
 
@@ -145,8 +160,19 @@ class LakeConfig(TableOptions):
 
     @property
     def filed_by_workers(self) -> bool:
-        """Whether workers on the driver's machine put many rows of such a table into data files."""
+        """Whether workers that reach such a table put many rows of it into data files."""
         return self.mode == "changelog" and self.written_by_driver and bool(self.task_file_bytes)
+
+    @property
+    def reaches_store(self) -> bool:
+        """Whether the tables are in an object store that is reached without Spark."""
+        named = self.format == "delta" and bool(self.storage_options)
+        return named and self.place is not None and _STORE.match(self.place) is not None
+
+    @property
+    def storage(self) -> dict[str, str]:
+        """The store's options, secrets among them."""
+        return {name: secret.get_secret_value() for name, secret in self.storage_options.items()}
 
     @property
     def placing(self) -> Placing:

@@ -58,8 +58,8 @@ class DriverWriter:
 
     Args:
         config: the sink's.
-        place: the folder of all tables, on this machine.
-        shares_folders: whether workers on this machine may put files there.
+        place: the folder of all tables, on this machine or in an object store.
+        shares_folders: whether workers that reach it may put files there.
     """
 
     def __init__(self, config: LakeConfig, place: str, *, shares_folders: bool) -> None:
@@ -74,7 +74,7 @@ class DriverWriter:
 
     def files(self, topic: str) -> DataFiles | None:
         """The data files of a topic's table, which need not be there yet; None where workers write none."""
-        return DeltaTarget(self.place, {}, topic).files if self.shares_folders else None
+        return DeltaTarget(self.place, self._config.storage, topic).files if self.shares_folders else None
 
     def append(self, table: Table, rows: TableRows, batch: BatchId) -> bool:
         """Adds rows to a changelog; gives whether that is done, or Spark is to do it."""
@@ -150,13 +150,16 @@ def _within(parts: Iterable[Part], segment: Segment) -> Iterator[Part]:
 def driver_writer(session: SparkSession, config: LakeConfig) -> DriverWriter | None:
     """The writer of small tables; None where Spark is to write all.
 
-    It does so where tables are no Delta tables in a folder of this machine, and where its settings say how.
+    It does so where tables are no Delta tables in a folder of this machine or an object store that is reached without
+    it, and where its settings say how.
     """
     if not config.written_by_driver or config.path is None:
         return None
-    if any(name.startswith(_SPARKS_OWN) for name in session.conf.getAll):
+    if own := sorted(name for name in session.conf.getAll if name.startswith(_SPARKS_OWN)):
+        if config.reaches_store:
+            log.warning("sink.storage.options is of no use, as Spark alone writes tables by '%s'", own[0])
         return None
-    place = local_path(session, config.path)
+    place = config.place if config.reaches_store else local_path(session, config.path)
     if place is None:
         return None
     return DriverWriter(config, place, shares_folders=shares_folders(session, config, place))

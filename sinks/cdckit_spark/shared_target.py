@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
@@ -30,13 +29,13 @@ class SharedTarget(DeltaTarget):
         session: Spark's.
         config: the sink's.
         topic: the topic that the table is for.
-        place: the folder of all tables, on this machine.
+        place: the folder of all tables, on this machine or in an object store.
         opened: as for any such table.
     """
 
     def __init__(self, session: SparkSession, config: LakeConfig, topic: str, place: str, opened: float) -> None:
         super().__init__(session, config, topic, opened)
-        self._light = by_delta_rs.DeltaTarget(place, {}, topic)
+        self._light = by_delta_rs.DeltaTarget(place, config.storage, topic)
         self._largest = config.small_table_bytes
         self._current = False
         self._left = False
@@ -92,7 +91,7 @@ class SharedTarget(DeltaTarget):
 
     @property
     def _is_filed(self) -> bool:
-        return self._config.filed_by_workers and any(Path(self._light.path).glob("*.parquet"))
+        return self._config.filed_by_workers and self._light.files.any()
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""

@@ -41,6 +41,7 @@ from cdckit_spark.driver import PACKED_BYTES, DriverWriter, driver_writer
 from cdckit_spark.few_packets import few_packets
 from cdckit_spark.inference import Inference
 from cdckit_spark.mirror import Mirror
+from cdckit_spark.one_store import require_one_store
 from cdckit_spark.packets import files_of, held, parted, rehearsed, tables_of
 from cdckit_spark.reasons import reason
 from cdckit_spark.refusals import Search, finding_rows, refused_rows, refuses_rows
@@ -77,6 +78,7 @@ class LakeSink(SparkTableSink):
         self._complete: set[str] = set()
         self._merged: set[str] = set()
         self._driver: DriverWriter | None = None
+        self._seen_store = False
         self._pool: ThreadPoolExecutor | None = None
 
     @classmethod
@@ -93,8 +95,8 @@ class LakeSink(SparkTableSink):
 
     def task_encoder(self, *, beside_driver: bool) -> RowEncoder:
         """Typed rows, sent through Spark or, where workers write files, put into these."""
-        encoder = self.encoder()
-        return filing(encoder, self.config) if beside_driver and self.config.filed_by_workers else encoder
+        encoder, reached = self.encoder(), beside_driver or self.config.reaches_store
+        return filing(encoder, self.config) if reached and self.config.filed_by_workers else encoder
 
     def open(self, session: SparkSession, context: TableContext) -> None:
         """Notes the session; tables are looked at when their first rows come.
@@ -133,6 +135,7 @@ class LakeSink(SparkTableSink):
         number, asked = BatchId(f"{self._context.name}/{self._context.generation}", batch), self._context.asked()
         filed: list[FiledRows] = []
         try:
+            self._see_store()
             tables = self._tables_of(packets)
             with self._context.writing_snapshot(set().union(*map(_begun, tables.values()))):
                 for left in self._parts(tables, packets, filed):
@@ -144,6 +147,20 @@ class LakeSink(SparkTableSink):
             packets.unpersist()
             for file in filed:
                 file.discard()
+
+    def _see_store(self) -> None:
+        """Makes sure, once a start, that the driver's writer finds the store that Spark does."""
+        while self._driver is not None and self.config.reaches_store and not self._seen_store:
+            try:
+                require_one_store(self._session, self.config)
+            except (Py4JJavaError, DeltaError, OSError) as error:
+                by_spark = isinstance(error, Py4JJavaError)
+                told = f"sink.path: {self.config.place}: {reason(error) if by_spark else light_reason(error)}"
+                if not (passes(error) if by_spark else light_passes(error)):
+                    raise SinkError(told) from error
+                self._context.pause(RetriableSinkError(told))
+            else:
+                self._seen_store = True
 
     def rehearse(self, packets: DataFrame) -> None:
         """Has Java compile what every batch is asked."""

@@ -30,8 +30,14 @@ _SPARKS_OWN = (
     "spark.databricks.delta.stats.",
 )
 """Settings of a session that say how Spark makes data files begin so ..."""
-_DELTAS_OWN = "spark.sql.parquet.fieldId."
-"""... but for these, which Delta sets itself."""
+_OF_OTHERS = (
+    "spark.sql.parquet.fieldId.",
+    "spark.sql.parquet.output.committer.class",
+    "spark.sql.parquet.mergeSchema",
+    "spark.sql.parquet.filterPushdown",
+    "spark.hadoop.parquet.enable.summary-metadata",
+)
+"""... but for these: Delta's own, and what Hadoop advises for stores, which is said of other tables and readers."""
 _PROPERTIES = (
     "delta.parquet.",
     "delta.randomizeFilePrefixes",
@@ -50,19 +56,20 @@ class WorkerFiles:
 
     def __init__(self, config: LakeConfig) -> None:
         self._place = config.place or ""
+        self._storage = config.storage
         self._asks = config.placing.asks
 
     def __call__(self, topic: str, columns: Sequence[str]) -> DeltaFiles | None:
         """The data files of a topic's table for rows with some columns; None: these are Spark's to write."""
         path = f"{self._place.rstrip('/')}/{folder_name(topic)}"
-        if not DeltaTable.is_deltatable(path):
+        if not DeltaTable.is_deltatable(path, self._storage or None):
             # Where Spark makes the table, there may be no file in its folder before.
-            return None if self._asks or needs_mapping(columns) else DeltaFiles(path, {})
-        table = DeltaTable(path)
+            return None if self._asks or needs_mapping(columns) else DeltaFiles(path, self._storage)
+        table = DeltaTable(path, storage_options=self._storage or None)
         properties: Mapping[str, str] = table.metadata().configuration
         if left_to_others(table) is not None or any(name.startswith(_PROPERTIES) for name in properties):
             return None
-        return DeltaFiles(path, {}, Placing(properties=properties).indexed)
+        return DeltaFiles(path, self._storage, Placing(properties=properties).indexed)
 
 
 def filing(encoder: TableEncoder, config: LakeConfig) -> GatheringTableEncoder:
@@ -72,13 +79,13 @@ def filing(encoder: TableEncoder, config: LakeConfig) -> GatheringTableEncoder:
 
 
 def shares_folders(session: SparkSession, config: LakeConfig, place: str) -> bool:
-    """Whether workers on this machine may write into the tables' folders.
+    """Whether workers that reach the tables' folders may write into them.
 
     Args:
         session: Spark's, whose settings may say how files are made.
         config: the sink's.
-        place: the folder of all tables as Spark finds it.
+        place: the folder of all tables as Spark finds it, or its URL.
     """
-    if any(name.startswith(_SPARKS_OWN) and not name.startswith(_DELTAS_OWN) for name in session.conf.getAll):
+    if any(name.startswith(_SPARKS_OWN) and not name.startswith(_OF_OTHERS) for name in session.conf.getAll):
         return False
-    return str(Path(config.place or "").absolute()) == str(Path(place))
+    return config.reaches_store or str(Path(config.place or "").absolute()) == str(Path(place))

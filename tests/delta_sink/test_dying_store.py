@@ -16,7 +16,7 @@ from delta_sink.shop import Shop
 from delta_sink.test_objects import bucket, storage
 from histories.lakes import DeltaChangelog, DeltaMirror
 from histories.rows import at_source, columns_of, difference, keys_of
-from testkit.servers.object_store import DurableObjectStore
+from testkit.servers.object_store import DurableObjectStore, ObjectStore
 
 TABLES = """
 CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT, v INT, w VARCHAR(64));
@@ -43,7 +43,7 @@ def store() -> Iterator[DurableObjectStore]:
         yield found
 
 
-def unequal(shop: Shop, store: DurableObjectStore, place: str) -> str:
+def unequal(shop: Shop, store: ObjectStore, place: str) -> str:
     """What of the tables in the store is not as at the source; "" for nothing."""
     tables = columns_of(shop.server, shop.name)
     keys = partial(keys_of, shop.server, shop.name)

@@ -10,10 +10,8 @@ import pytest
 from delta_sink.conftest import shop
 from delta_sink.shop import Shop
 from delta_sink.test_dying_store import CHANGES, TABLES, store, unequal
-from delta_sink.test_objects import bucket
-from spark.conftest import FAST_JVM
-from spark.test_lost_state import BROUGHT, S3A
-from testkit.running import PASSWORD
+from delta_sink.test_objects import SECRET, bucket, storage
+from spark.stores import by_s3a
 from testkit.servers.object_store import DurableObjectStore
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(1800)]
@@ -22,21 +20,15 @@ __all__ = ["shop", "store"]
 SECONDS = 400.0
 
 
+@pytest.mark.parametrize("without_spark", [True, False])
 @pytest.mark.parametrize("mode", ["mirror", "changelog"])
-def test_nothing_is_lost_or_doubled(shop: Shop, store: DurableObjectStore, mode: str) -> None:
+def test_nothing_is_lost_or_doubled(shop: Shop, store: DurableObjectStore, mode: str, without_spark: bool) -> None:
     """Hadoop's client tries for a moment only, and the pipeline on its own schedule."""
-    shop = replace(shop, mode=mode)
+    options = {f"storage.options.{name}": text for name, text in storage(store).items()} if without_spark else {}
+    shop = replace(shop, mode=mode, sink={"task.file.bytes": 5_000, **options})
     place = bucket(store, shop.name)
     settings = {
-        "master": "local[2]",
-        **FAST_JVM,
-        "spark.jars.packages": ",".join(S3A),
-        "spark.jars.excludes": BROUGHT,
-        "spark.hadoop.fs.s3a.endpoint": f"http://{store.endpoint}",
-        "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
-        "spark.hadoop.fs.s3a.access.key": "writer",
-        "spark.hadoop.fs.s3a.secret.key": PASSWORD,
-        "spark.hadoop.fs.s3a.path.style.access": "true",
+        **by_s3a(store, SECRET),
         "spark.hadoop.fs.s3a.attempts.maximum": "1",
         "spark.hadoop.fs.s3a.retry.limit": "1",
         "spark.hadoop.fs.s3a.retry.interval": "100ms",

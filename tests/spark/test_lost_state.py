@@ -15,8 +15,8 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError, SourceError, StateError
 from cdckit_spark.sink import LakeSink
-from spark.conftest import FAST_JVM
 from spark.lake import at_source, mirrored
+from spark.stores import by_s3a
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.object_store import ObjectStore
@@ -29,12 +29,6 @@ INSERT INTO t VALUES (3, 'old');
 ALTER TABLE t ADD COLUMN w INT;
 INSERT INTO t VALUES (4, 'new', 4); DELETE FROM t WHERE id = 1;
 """
-S3A = [
-    "org.apache.hadoop:hadoop-aws:3.5.0",
-    *(f"software.amazon.awssdk:{name}:2.35.4"
-      for name in ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")),
-]  # fmt: skip
-BROUGHT = "software.amazon.awssdk:bundle,org.slf4j:*,com.fasterxml.jackson.core:*,org.wildfly.openssl:*,io.netty:*"
 
 
 class Shop:
@@ -133,17 +127,7 @@ def test_checkpoint_and_copies_in_an_object_store(
 ) -> None:
     with ObjectStore() as store:
         _make_bucket(store)
-        settings = {
-            "master": "local[2]",
-            **FAST_JVM,
-            "spark.jars.packages": ",".join(S3A),
-            "spark.jars.excludes": BROUGHT,
-            "spark.hadoop.fs.s3a.endpoint": f"http://{store.endpoint}",
-            "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
-            "spark.hadoop.fs.s3a.access.key": "key",
-            "spark.hadoop.fs.s3a.secret.key": "secret",
-            "spark.hadoop.fs.s3a.path.style.access": "true",
-        }
+        settings = by_s3a(store, "secret")
         shop = shop_of(mysql_server, unique_name, tmp_path, checkpoint="s3a://lake/kept", spark=settings)
         for change in ("", CHANGED, "UPDATE t SET w = 7 WHERE id = 2"):
             shop.sql(f"DO 0; {change}")

@@ -103,7 +103,7 @@ class SparkTableSink(TableSink):
     """Whether Spark's workers may read its tables for `cdc diff`."""
 
     shares_folders: bool = True
-    """Whether workers on the driver's machine may write into the folders of its tables; known once it is open."""
+    """Whether workers may write into the folders of its tables, where they have these; known once it is open."""
 
     @abstractmethod
     def encoder(self) -> RowEncoder:
@@ -112,8 +112,10 @@ class SparkTableSink(TableSink):
     def task_encoder(self, *, beside_driver: bool) -> RowEncoder:
         """A new encoder for one task of a worker, where `open` is not called; by default that of `encoder`.
 
+        It is asked for where the sink `shares_folders`, and else that of `encoder` is.
+
         Args:
-            beside_driver: whether the worker has the folders of the driver's machine, and the sink `shares_folders`.
+            beside_driver: whether the worker has the folders of the driver's machine.
         """
         return self.encoder()
 

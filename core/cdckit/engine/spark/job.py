@@ -59,7 +59,7 @@ class Job:
         faults: where the driver takes what cannot be delivered; None: it stops the query.
         ledger: where the driver takes what tasks read for the ledger; None: none is kept.
         spools: whether workers find files of the planner, as they do where the master is this machine.
-        shares_folders: whether workers that do may write into the folders of the sink's tables.
+        shares_folders: whether workers may write into the folders of the sink's tables.
         starts: whether the pipeline starts with this query, or has planned in the same run already.
         ends: whether the query is to end at the log's end, whatever Spark says.
         in_order: whether the planner reads the log itself, in order, and keeps what it read for the workers.

@@ -111,7 +111,8 @@ class _Reading:
             assert isinstance(tables, SparkTableSink)
             rows = None if self.ledger is None else self.ledger.rows
             name = self.job.pipeline.sink.registration.name
-            encode = tables.task_encoder(beside_driver=self.job.spools and self.job.shares_folders)
+            may_write, beside = self.job.shares_folders, self.job.spools
+            encode = tables.task_encoder(beside_driver=beside) if may_write else tables.encoder()
             return TableOutput(encode, self._encoder.chain, self.faults, name, rows)
         if self.job.shape is not None:
             return TypedRows(self.job.shape, self._encoder.chain, marks=self.source.tells_marks)

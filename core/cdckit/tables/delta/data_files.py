@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
-from pyarrow.fs import FileSystem, LocalFileSystem, PyFileSystem, SubTreeFileSystem
+from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem, PyFileSystem, SubTreeFileSystem
 
 from cdckit.tables.delta.files import DICTIONARY_BYTES, INDEXED, OURS, ROWS
 from cdckit.tables.delta.statistics import Statistics
@@ -41,6 +41,11 @@ class DeltaFiles(DataFiles):
         if "://" not in self._place:
             Path(self._place).mkdir(parents=True, exist_ok=True)
         return _Writer(self._filesystem(), schema, Statistics(schema, self._indexed))
+
+    def any(self) -> bool:
+        """Whether there is one, whoever has written it."""
+        found = self._filesystem().get_file_info(FileSelector("", allow_not_found=True))
+        return any(each.is_file and each.extension == "parquet" for each in found)
 
     def read(self, name: str) -> pa.Buffer:
         """All bytes of a file."""

@@ -72,6 +72,10 @@ class DataFiles(ABC):
         """Begins one."""
 
     @abstractmethod
+    def any(self) -> bool:
+        """Whether there is one, whoever has written it."""
+
+    @abstractmethod
     def read(self, name: str) -> pa.Buffer:
         """All bytes of one."""
 
