@@ -32,18 +32,21 @@ from benchmarks.pipelines import Cdckit, Options
 from benchmarks.process_times import KINDS, Kind, ProcessTimes, sampled
 from benchmarks.processors import confined
 from benchmarks.report import machine, targets_table
-from benchmarks.targets import DeltaTarget, KafkaTarget, Target
+from benchmarks.targets import DeltaTarget, KafkaTarget, StoreTarget, Target
 from benchmarks.usage import CommandFailedError, run
 from testkit.servers import process
 from testkit.servers.kafka import KafkaBroker
+from testkit.servers.object_store import ObjectStore
 
 WARM_UPS = 3
 """So many batches are left out by default."""
 BATCHES = 8
 """Into about so many the backlog is cut by default."""
 BY_SPARK = "spark-no-files"
-"""The sink `spark` where no worker writes files, as none does with a database or an object store."""
-SINKS = ("kafka", "spark", BY_SPARK, "delta")
+"""The sink `spark` where no worker writes files, as none does with a database."""
+IN_STORE, IN_STORE_BY_SPARK = "spark-store", "spark-store-no-options"
+"""The same sink in an object store: one that workers reach, and one that Spark alone does."""
+SINKS = ("kafka", "spark", BY_SPARK, "delta", IN_STORE, IN_STORE_BY_SPARK)
 """On Spark: Kafka, and those that keep Delta tables, which are measured beside the direct runner's one."""
 _WHAT = {
     "plan": "plan: look at the log, cut it",
@@ -153,6 +156,10 @@ def _measured(
 @contextmanager
 def _target(sink: str, *, direct: bool = False) -> Iterator[Target]:
     """Of the direct runner, or of Spark."""
+    if sink in (IN_STORE, IN_STORE_BY_SPARK):
+        with ObjectStore() as store:
+            yield StoreTarget(store, "delta" if direct else "spark", alone=sink == IN_STORE_BY_SPARK and not direct)
+        return
     if sink != "kafka":
         if direct:
             yield DeltaTarget("delta")
@@ -183,6 +190,7 @@ def _on_spark(target: Target, archive: Archive, folder: Path, workers: int, cut:
         ("spark.spark.eventLog.dir", events.as_uri()),
         ("spark.spark.eventLog.rolling.enabled", "false"),
         ("spark.spark.eventLog.compress", "false"),
+        *((f"spark.{name}", text) for name, text in target.settings.items()),
     )
     command = Cdckit("spark", target, "spark", options=(), settings=settings).command(pipeline, "--once")
     child = process.spawn(command, pipeline.log)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from urllib.request import Request, urlopen
 
 import pyarrow as pa
 from confluent_kafka import OFFSET_END, Consumer, KafkaException, TopicPartition
@@ -20,6 +21,8 @@ from deltalake.exceptions import TableNotFoundError
 from pyarrow.parquet import read_table
 
 from testkit.servers.kafka import KafkaBroker
+from testkit.servers.object_store import ObjectStore
+from testkit.servers.s3a import by_delta_rs, by_s3a
 
 PARTITIONS = 4
 """Of every topic that is written."""
@@ -40,6 +43,9 @@ class Place:
 
 class Target(ABC):
     """A sink with its options, seen from outside."""
+
+    settings: Mapping[str, str] = MappingProxyType({})
+    """What a session of Spark needs to reach it."""
 
     @abstractmethod
     def arguments(self, place: Place) -> tuple[str, ...]:
@@ -190,20 +196,15 @@ class DeltaTarget(Target):
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """The part of the command line that names it."""
-        told = {"mode": self._mode, "path": str(_lake(place)), **self._options}
-        return (
-            "--sink",
-            self._sink,
-            *(each for name, text in told.items() for each in ("--set", f"sink.{name}={text}")),
-        )
+        return _named(self._sink, {"mode": self._mode, "path": str(_lake(place)), **self._options})
 
     def count(self, place: Place) -> int:
         """How many rows the tables' files hold, by their logs."""
-        return sum(_in_files(folder, "num_records") for folder in _tables(place))
+        return sum(_in_files(str(folder), "num_records") for folder in _tables(place))
 
     def size(self, place: Place) -> int:
         """That of the tables' files, by their logs."""
-        return sum(_in_files(folder, "size_bytes") for folder in _tables(place))
+        return sum(_in_files(str(folder), "size_bytes") for folder in _tables(place))
 
     def noted(self, place: Place) -> int:
         """The sizes of the tables' logs."""
@@ -226,16 +227,53 @@ class DeltaTarget(Target):
             yield [number for file in files for number in read_table(file, columns=["id"])["id"].to_pylist()]
 
 
+class StoreTarget(Target):
+    """Delta changelogs in an object store that speaks S3.
+
+    Args:
+        store: the store, in which a bucket is made.
+        sink: the sink that keeps them.
+        alone: whether no more than Spark reaches the store.
+    """
+
+    def __init__(self, store: ObjectStore, sink: str, *, alone: bool = False) -> None:
+        self.settings = by_s3a(store, "none")
+        self._storage = by_delta_rs(store, "none")
+        self._sink, self._alone = sink, alone
+        make = Request(f"http://{store.endpoint}/{sink}", method="PUT")
+        urlopen(make, timeout=SECONDS).close()
+
+    def arguments(self, place: Place) -> tuple[str, ...]:
+        """The part of the command line that names it."""
+        reached = {} if self._alone else {f"storage.options.{name}": text for name, text in self._storage.items()}
+        return _named(self._sink, {"mode": "changelog", "path": self._lake(place), **reached})
+
+    def count(self, place: Place) -> int:
+        """How many rows the table's files hold, by its log."""
+        return _in_files(f"{self._lake(place)}/{place.topic}", "num_records", self._storage)
+
+    def size(self, place: Place) -> int:
+        """That of the table's files, by its log."""
+        return _in_files(f"{self._lake(place)}/{place.topic}", "size_bytes", self._storage)
+
+    def _lake(self, place: Place) -> str:
+        return f"s3a://{self._sink}/{place.folder.name}"
+
+
+def _named(sink: str, options: Mapping[str, str]) -> tuple[str, ...]:
+    return "--sink", sink, *(each for name, text in options.items() for each in ("--set", f"sink.{name}={text}"))
+
+
 def _tables(place: Place) -> list[Path]:
     """The folders of its tables."""
     folders = _lake(place).iterdir() if _lake(place).exists() else ()
     return [folder for folder in folders if re.fullmatch(place.topic, folder.name)]
 
 
-def _in_files(folder: Path, what: str) -> int:
+def _in_files(folder: str, what: str, storage: dict[str, str] | None = None) -> int:
     """A sum over the files of a table; 0 before there is one."""
     try:
-        table = DeltaTable(str(folder))
+        table = DeltaTable(folder, storage_options=storage)
     except TableNotFoundError:
         return 0
     return sum(pa.table(table.get_add_actions(flatten=True))[what].to_pylist())

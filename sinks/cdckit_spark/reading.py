@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,14 +24,15 @@ class DeltaImages(TableImages):
 
     Args:
         config: the sink's options.
-        folder: the tables' folder on this machine.
+        place: the tables' folder on this machine, or the URL of an object store that is reached without Spark.
     """
 
     keeps = True
 
-    def __init__(self, config: LakeConfig, folder: Path) -> None:
+    def __init__(self, config: LakeConfig, place: str) -> None:
         super().__init__(config)
-        self._folder = folder
+        self._place = place
+        self._storage = config.storage or None
         self._barrier: Barrier | None = None
 
     def until(self, barrier: Barrier) -> None:
@@ -48,7 +48,7 @@ class DeltaImages(TableImages):
         return None if table is None else pa.schema(table.schema().to_arrow())
 
     def _scan(self, topic: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        found: Iterator[pa.RecordBatch] = _files(self._table(topic)).to_batches(
+        found: Iterator[pa.RecordBatch] = _files(self._table(topic), self._storage).to_batches(
             columns=list(names), batch_size=_BATCH_ROWS, batch_readahead=1, fragment_readahead=1
         )
         return found
@@ -56,10 +56,10 @@ class DeltaImages(TableImages):
     def _table(self, topic: str) -> Any:
         from deltalake import DeltaTable  # noqa: PLC0415 - the extra need not be there
 
-        path = str(self._folder / folder_name(topic))
-        if not DeltaTable.is_deltatable(path):
+        path = f"{self._place.rstrip('/')}/{folder_name(topic)}"
+        if not DeltaTable.is_deltatable(path, self._storage):
             return None
-        table, at = DeltaTable(path), self._barrier
+        table, at = DeltaTable(path, storage_options=self._storage), self._barrier
         return table if at is None else at_batch(table, at.application, at.batch)
 
 
@@ -74,8 +74,8 @@ def unread_features(table: Any) -> list[str]:
     return sorted(named - _READ)
 
 
-def local_folder(config: LakeConfig) -> Path:
-    """The tables' folder on this machine.
+def place_here(config: LakeConfig) -> str:
+    """The tables' folder on this machine, or the URL of an object store that is reached without Spark.
 
     Raises:
         ConfigError: tables are elsewhere, or of another kind.
@@ -89,10 +89,13 @@ def local_folder(config: LakeConfig) -> Path:
     if config.path is None:
         raise ConfigError("sink.database: cdc diff reads tables back by their folder, and a catalog's are not found so")
     path = str(config.path).removeprefix("file://")
-    if "://" in path or path.startswith("file:"):
-        raise ConfigError(f"sink.path {config.path}: cdc diff reads back tables on this machine alone")
+    if ("://" in path or path.startswith("file:")) and not config.reaches_store:
+        raise ConfigError(
+            f"sink.path {config.path}: cdc diff reads back tables on this machine, and in an object store that "
+            "'storage.options' say how to reach"
+        )
     require_told_columns(config)
-    return Path(path)
+    return path
 
 
 def require_told_columns(config: LakeConfig) -> None:
@@ -105,7 +108,14 @@ def require_told_columns(config: LakeConfig) -> None:
         raise ConfigError("sink.document.columns: cdc diff cannot tell columns that are 'inferred' from documents")
 
 
-def _files(table: Any) -> pa.dataset.Dataset:
+def _files(table: Any, storage: Mapping[str, str] | None) -> pa.dataset.Dataset:
     """The files of a table's version, with its columns: files may lack some, or have them in narrower types."""
+    from cdckit.tables.delta.data_files import DeltaFiles  # noqa: PLC0415 - the extra need not be there
+
     read = dataset.ParquetFileFormat(read_options={"coerce_int96_timestamp_unit": "us"})
-    return dataset.dataset(table.file_uris(), pa.schema(table.schema().to_arrow()), format=read)
+    schema, files = pa.schema(table.schema().to_arrow()), table.file_uris()
+    if storage is None:
+        return dataset.dataset(files, schema, format=read)
+    root = table.table_uri.rstrip("/") + "/"
+    names = [uri.removeprefix(root) for uri in files]
+    return dataset.dataset(names, schema, format=read, filesystem=DeltaFiles(root, storage).filesystem())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
@@ -29,7 +28,7 @@ from cdckit.tables.workers import Workers
 from cdckit_spark.commits import NOT_THERE, notes_of, version_before
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.names import map_in_arrow
-from cdckit_spark.reading import DeltaImages, local_folder, require_told_columns, unread_features
+from cdckit_spark.reading import DeltaImages, place_here, require_told_columns, unread_features
 from cdckit_spark.reasons import reason
 from cdckit_spark.table_hashes import TableHashes
 from cdckit_spark.targets import DeltaTarget, ParquetTarget
@@ -49,11 +48,11 @@ def images_by_workers(config: LakeConfig, workers: Workers, *, always: bool) -> 
         ConfigError: it is not known which columns tables have.
     """
     require_told_columns(config)
-    folder = None
+    place = None
     if not always:
         with suppress(ConfigError):
-            folder = local_folder(config)
-    return SparkImages(config, workers, folder)
+            place = place_here(config)
+    return SparkImages(config, workers, place)
 
 
 class SparkImages(DeltaImages):
@@ -62,14 +61,14 @@ class SparkImages(DeltaImages):
     Args:
         config: the sink's options.
         workers: Spark's workers.
-        folder: the tables' folder, where this process may read them; None: Spark reads all.
+        place: the tables' folder or URL, where this process may read them; None: Spark reads all.
     """
 
-    def __init__(self, config: LakeConfig, workers: Workers, folder: Path | None) -> None:
-        super().__init__(config, Path() if folder is None else folder)
+    def __init__(self, config: LakeConfig, workers: Workers, place: str | None) -> None:
+        super().__init__(config, place or "")
         self._options = config
         self._workers = workers
-        self._light = folder is not None
+        self._light = place is not None
         self._frames: dict[str, DataFrame] = {}
 
     def hashes(self, topic: str) -> bool:

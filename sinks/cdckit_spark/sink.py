@@ -406,9 +406,9 @@ class LakeSink(SparkTableSink):
 
     def images(self) -> Images:
         """What reads the tables back, which `open` is not needed for."""
-        from cdckit_spark.reading import DeltaImages, local_folder  # noqa: PLC0415 - it loads pandas; most never read
+        from cdckit_spark.reading import DeltaImages, place_here  # noqa: PLC0415 - it loads pandas; most never read
 
-        return DeltaImages(self.config, local_folder(self.config))
+        return DeltaImages(self.config, place_here(self.config))
 
     def images_on_spark(self, workers: Workers, *, always: bool) -> Images:
         """What has Spark read the tables that this process cannot, or all."""

@@ -12,18 +12,13 @@ from deltalake.exceptions import CommitFailedError
 from delta_sink.shop import Shop
 from testkit.running import PASSWORD
 from testkit.servers.object_store import ObjectStore
+from testkit.servers.s3a import by_delta_rs
 
 SECRET = f"{PASSWORD}-of-the-store"
 
 
 def storage(store: ObjectStore) -> dict[str, str]:
-    return {
-        "AWS_ENDPOINT_URL": f"http://{store.endpoint}",
-        "AWS_ALLOW_HTTP": "true",
-        "AWS_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "writer",
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-    }
+    return by_delta_rs(store, SECRET)
 
 
 def bucket(store: ObjectStore, name: str) -> str:

@@ -71,7 +71,7 @@ def test_both_find_the_same(
     table.delete("id = 4")
     table.update(predicate="id = 5", updates={"name": "'forged'"})
     config = LakeConfig(path=str(tmp_path / "lake"), mode=kind)  # type: ignore[arg-type]
-    resolved, lake = load_pipeline(pipeline.written()), tmp_path / "lake"
+    resolved, lake = load_pipeline(pipeline.written()), str(tmp_path / "lake")
     mine = found(resolved, tmp_path / "a", DeltaImages(config, lake), keys)
     theirs = found(resolved, tmp_path / "b", HashedHere(config, lake), keys)
     assert theirs.rows == mine.rows == {f"p.{database}.orders": 118, f"p.{database}.others": 1}

@@ -11,8 +11,9 @@ from delta_sink.conftest import shop
 from delta_sink.shop import Shop
 from delta_sink.test_dying_store import CHANGES, TABLES, store, unequal
 from delta_sink.test_objects import SECRET, bucket, storage
-from spark.stores import by_s3a
+from spark.conftest import FAST_JVM
 from testkit.servers.object_store import DurableObjectStore
+from testkit.servers.s3a import by_s3a
 
 pytestmark = [pytest.mark.spark, pytest.mark.nightly, pytest.mark.timeout(1800)]
 
@@ -28,6 +29,8 @@ def test_nothing_is_lost_or_doubled(shop: Shop, store: DurableObjectStore, mode:
     shop = replace(shop, mode=mode, sink={"task.file.bytes": 5_000, **options})
     place = bucket(store, shop.name)
     settings = {
+        "master": "local[2]",
+        **FAST_JVM,
         **by_s3a(store, SECRET),
         "spark.hadoop.fs.s3a.attempts.maximum": "1",
         "spark.hadoop.fs.s3a.retry.limit": "1",

@@ -15,11 +15,12 @@ from cdckit.engine.config.loading import load_pipeline
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import SinkError, SourceError, StateError
 from cdckit_spark.sink import LakeSink
+from spark.conftest import FAST_JVM
 from spark.lake import at_source, mirrored
-from spark.stores import by_s3a
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 from testkit.servers.object_store import ObjectStore
+from testkit.servers.s3a import by_s3a
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -127,7 +128,7 @@ def test_checkpoint_and_copies_in_an_object_store(
 ) -> None:
     with ObjectStore() as store:
         _make_bucket(store)
-        settings = by_s3a(store, "secret")
+        settings = {"master": "local[2]", **FAST_JVM, **by_s3a(store, "secret")}
         shop = shop_of(mysql_server, unique_name, tmp_path, checkpoint="s3a://lake/kept", spark=settings)
         for change in ("", CHANGED, "UPDATE t SET w = 7 WHERE id = 2"):
             shop.sql(f"DO 0; {change}")

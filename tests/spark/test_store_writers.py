@@ -17,10 +17,11 @@ from delta_sink.conftest import shop
 from delta_sink.shop import Shop
 from delta_sink.test_dying_store import CHANGES, TABLES, unequal
 from delta_sink.test_objects import SECRET, bucket, storage
-from spark.stores import by_s3a
+from spark.conftest import FAST_JVM
 from spark.test_encoder import event
 from testkit.running import Ended
 from testkit.servers.object_store import ObjectStore
+from testkit.servers.s3a import by_s3a
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -44,7 +45,8 @@ class Lake:
         """
         options = {} if reached is None else by_options(reached)
         made = self.shop.pipeline({"type": "spark", "path": f"s3a://{self.place}", "task.file.bytes": 5_000, **options})
-        spark = {"runner": "spark", "spark": by_s3a(self.store, SECRET), **others}
+        settings = {"master": "local[2]", **FAST_JVM, **by_s3a(self.store, SECRET)}
+        spark = {"runner": "spark", "spark": settings, **others}
         return replace(made, others={**made.others, **spark}).run("--once", seconds=SECONDS)
 
     def table(self, name: str) -> DeltaTable:

@@ -40,26 +40,27 @@ class DeltaFiles(DataFiles):
         """Begins a file."""
         if "://" not in self._place:
             Path(self._place).mkdir(parents=True, exist_ok=True)
-        return _Writer(self._filesystem(), schema, Statistics(schema, self._indexed))
+        return _Writer(self.filesystem(), schema, Statistics(schema, self._indexed))
 
     def any(self) -> bool:
         """Whether there is one, whoever has written it."""
-        found = self._filesystem().get_file_info(FileSelector("", allow_not_found=True))
+        found = self.filesystem().get_file_info(FileSelector("", allow_not_found=True))
         return any(each.is_file and each.extension == "parquet" for each in found)
 
     def read(self, name: str) -> pa.Buffer:
         """All bytes of a file."""
-        with self._filesystem().open_input_file(name) as file:
+        with self.filesystem().open_input_file(name) as file:
             return file.read_buffer()
 
     def remove(self, name: str) -> None:
         """Removes a file."""
         try:
-            self._filesystem().delete_file(name)
+            self.filesystem().delete_file(name)
         except DeltaError as error:
             raise OSError(str(error)) from error
 
-    def _filesystem(self) -> FileSystem:
+    def filesystem(self) -> FileSystem:
+        """What has the files, by their names below the table's folder."""
         if "://" not in self._place:
             return SubTreeFileSystem(str(Path(self._place).absolute()), LocalFileSystem())
         return PyFileSystem(_Store(self._place, dict(self._storage) or None))
