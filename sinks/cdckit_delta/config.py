@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt, field_validator
 
 from cdckit import Dataset, FolderUrl, NameList, dataset_below, split_names
+from cdckit.tables.delta.places import is_misread
 from cdckit.tables.delta.placing import Placing
 from cdckit.tables.destinations import folder_name
 from cdckit.tables.lake.options import LakeOptions, Secret
@@ -43,6 +44,13 @@ class DeltaConfig(LakeOptions):
     them into a data file itself. Smaller shares go to the driver, which makes one file of those of all tasks; 0 sends
     all rows there.
     """
+
+    @field_validator("path")
+    @classmethod
+    def _check_path(cls, path: str) -> str:
+        if is_misread(plain_path(path)):
+            raise ValueError("delta-rs takes '%' with two hexadecimal digits for another letter: name another folder")
+        return path
 
     def dataset(self, name: str) -> Dataset:
         """The topic's table."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -42,6 +43,29 @@ def check_catalog(session: SparkSession, config: LakeConfig) -> None:
 def is_sparks_own(session: SparkSession, config: LakeConfig) -> bool:
     """Whether the database is in the catalog that Spark brings, and not in one that has its name."""
     return _catalog_of(session, config) == OWN and session.conf.get(_SETTING + OWN, _OF_DELTA) == _OF_DELTA
+
+
+def location_of_database(session: SparkSession, config: LakeConfig) -> str | None:
+    """Where a database of Spark's own catalog has its tables; None of others, and where that cannot be asked now."""
+    with suppress(PySparkException, Py4JJavaError):
+        if is_sparks_own(session, config):
+            catalog = session._jsparkSession.sessionState().catalog()
+            return _path_of(session, catalog.getDatabaseMetadata(config.database_parts[-1]).locationUri())
+    return None
+
+
+def location_of_table(session: SparkSession, database: str, table: str) -> str | None:
+    """Where Spark's own catalog has a table's files; None where it has no such table."""
+    jvm, catalog = session._jvm, session._jsparkSession.sessionState().catalog()
+    assert jvm is not None
+    name = jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, jvm.scala.Option.apply(database))
+    return _path_of(session, catalog.getTableMetadata(name).location()) if catalog.tableExists(name) else None
+
+
+def _path_of(session: SparkSession, uri: Any) -> str:
+    """As Hadoop writes paths; the URI has blanks as `%20`."""
+    assert session._jvm is not None
+    return str(session._jvm.org.apache.hadoop.fs.Path(uri).toString())
 
 
 def _catalog_of(session: SparkSession, config: LakeConfig) -> str:

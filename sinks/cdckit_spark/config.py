@@ -46,10 +46,11 @@ class LakeConfig(TableOptions):
     each `.` and `-`; two topics of one name are refused.
     """
     storage_options: dict[str, Secret] = Field(default_factory=dict, repr=False)
-    """How the object store of `path` (`s3a://`, `gs://`, `abfss://`) is reached without Spark, as delta-rs names it:
-    `storage.options.AWS_REGION`, `storage.options.AWS_SECRET_ACCESS_KEY`, `storage.options.AWS_ENDPOINT_URL` and so on;
-    what is not named beside one of them is the environment's. With these the driver writes small tables there, and
-    tasks many rows, as in a folder of this machine; without them all is Spark's to write.
+    """How the object store of `path` or of the database (`s3a://`, `gs://`, `abfss://`) is reached without Spark, as
+    delta-rs names it: `storage.options.AWS_REGION`, `storage.options.AWS_SECRET_ACCESS_KEY`,
+    `storage.options.AWS_ENDPOINT_URL` and so on; what is not named beside one of them is the environment's. With these
+    the driver writes small tables there, and tasks many rows, as in a folder of this machine; without them all is
+    Spark's to write.
     """
     commit_interval_ms: NonNegativeInt = 0
     """How long, in milliseconds, changes are gathered for one commit; 0 commits as soon as the one before is done."""
@@ -68,13 +69,14 @@ class LakeConfig(TableOptions):
 
     small_batch_rows: NonNegativeInt = 50_000
     """A Delta table that has at most so many rows in a batch is written by the driver itself, with delta-rs, where
-    `path` is a folder of the driver's machine, or an object store with `storage.options`; more rows are Spark's to
-    write, unless tasks do (`task.file.bytes`), and with 0 all are Spark's.
+    `path` is a folder of the driver's machine, or an object store with `storage.options`, or a database of Spark's own
+    catalog is there; more rows are Spark's to write, unless tasks do (`task.file.bytes`), and with 0 all are Spark's.
     """
     task_file_bytes: NonNegativeInt = 4 << 20
-    """In `mode: changelog`, where the driver itself may write the table, and the workers are on its machine or the
-    table in an object store: a task that has read so many bytes of the table's rows, as they take memory, puts them
-    into a data file itself, which the driver commits. With 0 no task does, and many rows are Spark's to write.
+    """In `mode: changelog`, where the driver itself may write the table, which a `path` names, and the workers are on
+    its machine or the table in an object store: a task that has read so many bytes of the table's rows, as they take
+    memory, puts them into a data file itself, which the driver commits. With 0 no task does, and many rows are Spark's
+    to write.
     """
     small_table_bytes: NonNegativeInt = 67_108_864
     """With `mode: mirror`: a table whose files are together larger than so many bytes is merged by Spark, however few
@@ -89,9 +91,9 @@ class LakeConfig(TableOptions):
             raise ValueError("'mode: mirror' needs 'format: delta': parquet files cannot be changed in place")
         if self.format == "parquet" and self.path is None:
             raise ValueError("'format: parquet' needs 'path'")
-        if self.storage_options and not self.reaches_store:
+        if self.storage_options and not (self.reaches_store or self.database):
             raise ValueError(
-                "'storage.options' say how the object store of a 'path' is reached (s3a://, gs://, abfss://): take "
+                "'storage.options' say how the object store of Delta tables is reached (s3a://, gs://, abfss://): take "
                 "them away, or name a 'path' there and 'format: delta'"
             )
         if self.format == "parquet" and self.placing.asks:
@@ -154,20 +156,22 @@ class LakeConfig(TableOptions):
 
     @property
     def written_by_driver(self) -> bool:
-        """Whether tables are such that the driver writes the small ones itself, where they are on its machine."""
-        small = bool(self.small_batch_rows) and not self.infers_columns
-        return self.format == "delta" and self.path is not None and small
+        """Whether tables are such that the driver writes the small ones itself, where it reaches them."""
+        return self.format == "delta" and bool(self.small_batch_rows) and not self.infers_columns
 
     @property
     def filed_by_workers(self) -> bool:
         """Whether workers that reach such a table put many rows of it into data files."""
-        return self.mode == "changelog" and self.written_by_driver and bool(self.task_file_bytes)
+        return self.mode == "changelog" and self.written_by_driver and bool(self.path and self.task_file_bytes)
 
     @property
     def reaches_store(self) -> bool:
-        """Whether the tables are in an object store that is reached without Spark."""
-        named = self.format == "delta" and bool(self.storage_options)
-        return named and self.place is not None and _STORE.match(self.place) is not None
+        """Whether the tables of a `path` are in an object store that is reached without Spark."""
+        return self.place is not None and self.format == "delta" and self.reaches(self.place)
+
+    def reaches(self, place: str) -> bool:
+        """Whether a place is in an object store that is reached without Spark."""
+        return bool(self.storage_options) and _STORE.match(place) is not None
 
     @property
     def storage(self) -> dict[str, str]:

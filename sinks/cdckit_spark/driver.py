@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from cdckit import CdcError
 from cdckit.tables.delta.passing import passes, reason
+from cdckit.tables.delta.places import is_misread
 from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.evolution import Evolution
 from cdckit.tables.lake import rows as light_rows
@@ -29,6 +30,7 @@ from cdckit.tables.lake.rows import Held, Part
 from cdckit.tables.layout import POSITION
 from cdckit.tables.segments import Emptied, Segment
 from cdckit.tables.target import BatchId
+from cdckit_spark.catalogs import location_of_database
 from cdckit_spark.config import LakeConfig
 from cdckit_spark.folders import local_path
 from cdckit_spark.rows import TableRows
@@ -153,13 +155,19 @@ def driver_writer(session: SparkSession, config: LakeConfig) -> DriverWriter | N
     It does so where tables are no Delta tables in a folder of this machine or an object store that is reached without
     it, and where its settings say how.
     """
-    if not config.written_by_driver or config.path is None:
+    if not config.written_by_driver:
         return None
     if own := sorted(name for name in session.conf.getAll if name.startswith(_SPARKS_OWN)):
-        if config.reaches_store:
-            log.warning("sink.storage.options is of no use, as Spark alone writes tables by '%s'", own[0])
+        _tell_unused(config, f"as Spark alone writes tables by '{own[0]}'")
         return None
-    place = config.place if config.reaches_store else local_path(session, config.path)
-    if place is None:
+    named = config.place or location_of_database(session, config)
+    place = named if named is None or config.reaches(named) else local_path(session, named)
+    if place is None or is_misread(place):
+        _tell_unused(config, f"as Spark alone reaches {named or config.database}")
         return None
     return DriverWriter(config, place, shares_folders=shares_folders(session, config, place))
+
+
+def _tell_unused(config: LakeConfig, why: str) -> None:
+    if config.storage_options:
+        log.warning("sink.storage.options is of no use, %s", why)

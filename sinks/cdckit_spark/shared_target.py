@@ -35,7 +35,7 @@ class SharedTarget(DeltaTarget):
 
     def __init__(self, session: SparkSession, config: LakeConfig, topic: str, place: str, opened: float) -> None:
         super().__init__(session, config, topic, opened)
-        self._light = by_delta_rs.DeltaTarget(place, config.storage, topic)
+        self._light: by_delta_rs.DeltaTarget | None = by_delta_rs.DeltaTarget(place, config.storage, topic)
         self._largest = config.small_table_bytes
         self._current = False
         self._left = False
@@ -56,20 +56,24 @@ class SharedTarget(DeltaTarget):
 
     def exists(self) -> bool:
         """Whether there is such a table, looked at anew."""
-        return self._light.is_there()
+        return self._light is not None and self._light.is_there()
 
     def light(self) -> by_delta_rs.DeltaTarget | None:
         """The table as delta-rs writes it; None where Spark alone does, or where there is none."""
         found = self._seen()
         return found if found is not None and found.exists() else None
 
+    def _located(self) -> by_delta_rs.DeltaTarget | None:
+        """The table, or where it is to be, as delta-rs finds it; None: it does not."""
+        return self._light
+
     def _seen(self) -> by_delta_rs.DeltaTarget | None:
-        if not self._current and not self._left:
-            self._light.refresh()
+        if not self._current and not self._left and (found := self._located()) is not None:
+            found.refresh()
             self._current = True
-            if self._light.exists():
-                list_mapping(self._light.table)  # without which Spark does not open it
-                if (reason := left_to_spark(self._light.table)) is not None:
+            if found.exists():
+                list_mapping(found.table)  # without which Spark does not open it
+                if (reason := left_to_spark(found.table)) is not None:
                     self.leave_to_spark(reason)
         return None if self._left else self._light
 
@@ -91,7 +95,7 @@ class SharedTarget(DeltaTarget):
 
     @property
     def _is_filed(self) -> bool:
-        return self._config.filed_by_workers and self._light.files.any()
+        return self._config.filed_by_workers and self._light is not None and self._light.files.any()
 
     def add_columns(self, columns: Columns) -> None:
         """Adds columns at the end; earlier rows have null there."""

@@ -34,6 +34,7 @@ from cdckit.tables.sink import RowEncoder, SparkTableSink
 from cdckit.tables.sources import Sources, origin
 from cdckit.tables.target import BatchId, Target
 from cdckit.tables.workers import Workers
+from cdckit_spark.catalog_target import CatalogTarget
 from cdckit_spark.catalogs import check_catalog
 from cdckit_spark.checks import check_place
 from cdckit_spark.config import LakeConfig
@@ -150,12 +151,13 @@ class LakeSink(SparkTableSink):
 
     def _see_store(self) -> None:
         """Makes sure, once a start, that the driver's writer finds the store that Spark does."""
-        while self._driver is not None and self.config.reaches_store and not self._seen_store:
+        place = None if self._driver is None else self._driver.place
+        while place is not None and "://" in place and not self._seen_store:
             try:
-                require_one_store(self._session, self.config)
+                require_one_store(self._session, place, self.config.storage)
             except (Py4JJavaError, DeltaError, OSError) as error:
                 by_spark = isinstance(error, Py4JJavaError)
-                told = f"sink.path: {self.config.place}: {reason(error) if by_spark else light_reason(error)}"
+                told = f"{place}: {reason(error) if by_spark else light_reason(error)}"
                 if not (passes(error) if by_spark else light_passes(error)):
                     raise SinkError(told) from error
                 self._context.pause(RetriableSinkError(told))
@@ -398,6 +400,8 @@ class LakeSink(SparkTableSink):
             mirror.write(rows, part, gone)
 
     def _target(self, topic: str) -> SparkTarget:
+        if self._driver is not None and self.config.database is not None:
+            return CatalogTarget(self._session, self.config, topic, self._driver.place, self._opened)
         if self._driver is not None:
             return SharedTarget(self._session, self.config, topic, self._driver.place, self._opened)
         if self.config.format == "delta":

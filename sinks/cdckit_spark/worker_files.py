@@ -88,4 +88,6 @@ def shares_folders(session: SparkSession, config: LakeConfig, place: str) -> boo
     """
     if any(name.startswith(_SPARKS_OWN) and not name.startswith(_OF_OTHERS) for name in session.conf.getAll):
         return False
-    return config.reaches_store or str(Path(config.place or "").absolute()) == str(Path(place))
+    if config.place is None or config.reaches_store:
+        return config.place is not None
+    return str(Path(config.place).absolute()) == str(Path(place))

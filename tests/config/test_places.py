@@ -106,6 +106,12 @@ def test_a_lake_is_on_this_machine_unless_it_says_otherwise(folder: Path, given:
     assert config.path == url.format(folder=folder)
 
 
+def test_a_folder_that_delta_rs_takes_for_another_is_refused(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"sink\.path: .*two hexadecimal digits"):
+        load(folder, sink={"type": "delta", "path": "/a%41"})
+    load(folder, sink={"type": "delta", "path": "/a 100%"})
+
+
 def test_the_pipelines_own_paths_do(folder: Path) -> None:
     options = {"metrics.address": ":0", "metrics.tls.certificate": "c.pem", "checkpoint": "points", "state": "./kept"}
     pipeline = load(folder, **options)

@@ -15,6 +15,7 @@ from cdckit import MarkKind
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.errors import ConfigError, SinkError
 from cdckit.tables.context import TableContext
+from cdckit.tables.groups import Mode
 from cdckit.tables.marks import Mark
 from cdckit.tables.target import BatchId
 from cdckit_spark.catalogs import is_sparks_own
@@ -24,7 +25,7 @@ from cdckit_spark.sink import LakeSink
 from cdckit_spark.targets import DeltaTarget, _transaction as transaction
 from cdckit_spark.unfinished import remove_unknown
 from spark.script import CUSTOMERS, Script
-from spark.test_two_writers import Writers
+from spark.test_two_writers import DRIVER, SPARK, Writers
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -42,6 +43,20 @@ def place(tmp_path: Path) -> Path:
 def database(session: SparkSession, unique_name: str, place: Path) -> Iterator[str]:
     """A database in Spark's own catalog, dropped after the test."""
     session.sql(f"CREATE DATABASE {unique_name} LOCATION '{place}'")
+    yield unique_name
+    session.sql(f"DROP DATABASE {unique_name} CASCADE")
+
+
+@pytest.fixture
+def shared_place(tmp_path: Path) -> Path:
+    """That of a database which delta-rs finds, too."""
+    return tmp_path / "a lake"
+
+
+@pytest.fixture
+def shared(session: SparkSession, unique_name: str, shared_place: Path) -> Iterator[str]:
+    """Such a database, dropped after the test."""
+    session.sql(f"CREATE DATABASE {unique_name} LOCATION '{shared_place}'")
     yield unique_name
     session.sql(f"DROP DATABASE {unique_name} CASCADE")
 
@@ -91,6 +106,48 @@ def test_a_pipeline_keeps_tables_by_three_names(
     [detail] = session.sql(f"DESCRIBE DETAIL {table}").collect()
     assert detail.properties["cdckit.topic"] == "script.shop.customers"
     assert detail.properties["delta.logRetentionDuration"] == "interval 9 days"
+
+
+def _sink(session: SparkSession, database: str, mode: Mode, small: int) -> LakeSink:
+    given = {"database": database, "mode": mode, "small.batch.rows": small}
+    sink = LakeSink(LakeConfig.load(given, "sink")[0])
+    sink.open(session, TableContext("p", "g"))
+    return sink
+
+
+@pytest.mark.parametrize("mode", [pytest.param("changelog", marks=pytest.mark.nightly), "mirror"])
+def test_spark_and_the_driver_write_a_database_in_turn(
+    session: SparkSession, tmp_path: Path, shared: str, shared_place: Path, mode: Mode
+) -> None:
+    """And a batch that comes again to the other one is there once."""
+    rows, name = Writers(session, tmp_path, mode), f"{OWN}.{shared}"
+    sinks = {small: _sink(session, name, mode, small) for small in (SPARK, DRIVER)}
+    batches = [[("c", 1, "a", "1"), ("c", 2, "b", "2")], [("u", 1, "c", "3")], [("d", 2, "b", "4"), ("c", 3, "d", "5")]]
+    for number, batch in enumerate(batches):
+        first, second = (SPARK, DRIVER) if number % 2 else (DRIVER, SPARK)
+        for small in (first, second):
+            sinks[small].write(rows.frame(batch), number)
+    assert content(session, f"{name}.t", "id", "name") == (
+        [(1, "c"), (3, "d")] if mode == "mirror" else [(1, "a"), (1, "c"), (2, "b"), (2, "b"), (3, "d")]
+    )
+    assert {"Spark", "delta-rs"} <= {*Writers(session, shared_place, mode).writers()}
+
+
+def test_a_table_that_lies_elsewhere_is_sparks(
+    session: SparkSession, tmp_path: Path, shared: str, shared_place: Path
+) -> None:
+    """Also where it has come there between two batches, and the former folder is still there."""
+    rows, sink = Writers(session, tmp_path, "changelog"), _sink(session, shared, "changelog", DRIVER)
+    sink.write(rows.frame([("c", 1, "a", "1")]), 0)
+    shutil.copytree(shared_place / "t", tmp_path / "t")
+    session.sql(f"DROP TABLE {shared}.t")
+    shutil.copytree(tmp_path / "t", shared_place / "t")
+    session.sql(f"CREATE TABLE {shared}.t USING delta LOCATION '{tmp_path / 't'}'")
+    sink.write(rows.frame([("c", 2, "b", "2")]), 1)
+    assert content(session, f"{shared}.t", "id") == [(1,), (2,)]
+    session.sql(f"DROP TABLE {shared}.t")
+    session.sql(f"CREATE TABLE {shared}.t USING delta LOCATION '{shared_place / 't'}'")  # for the fixture to remove
+    assert content(session, f"{shared}.t", "id") == [(1,)]
 
 
 @pytest.mark.parametrize("mode", ["changelog", "mirror"])

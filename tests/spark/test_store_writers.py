@@ -145,7 +145,6 @@ def test_a_task_on_any_machine_puts_files_into_the_store(object_store: ObjectSto
     [
         {"path": "/lake"},
         {"path": "hdfs://node/lake"},
-        {"database": "shop"},
         {"path": "s3a://lake", "format": "parquet"},
     ],
 )

@@ -80,9 +80,14 @@ class DeltaTarget(LakeTarget):
 
     def beside(self, suffix: str) -> Self:
         """A table of the same topic, in a folder whose name has something behind this one's, with its properties."""
-        other = type(self)("", self._storage, self.topic, Placing(properties=self._placing.properties))
-        other.path = self.path + suffix
-        return other
+        return self.at(self.path + suffix, self._storage, self.topic, Placing(properties=self._placing.properties))
+
+    @classmethod
+    def at(cls, path: str, storage: Mapping[str, str], topic: str, placing: Placing = _ANY) -> Self:
+        """A table in a folder, or below a URL, of any name."""
+        found = cls("", storage, topic, placing)
+        found.path = path
+        return found
 
     @property
     def table(self) -> DeltaTable:
