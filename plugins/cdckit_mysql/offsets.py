@@ -93,6 +93,10 @@ def _counted(rows: Mapping[str, Any]) -> dict[str, int]:
     return counted
 
 
+CHUNK_ROWS = 10**9
+"""Each chunk of a snapshot has so many numbers of rows for itself in the positions, from this one on."""
+
+
 def record_position(prefix: str, row: int, part: int = 0) -> str:
     """The position of a record: `EPOCH-FILE-POS-ROW-PART`, each of fixed width.
 

@@ -14,12 +14,12 @@ from cdckit_mysql.ddl import ChangeKind, SchemaChange
 from cdckit_mysql.events.altered_tables import definition_change
 from cdckit_mysql.events.versions import TableVersions
 from cdckit_mysql.filters import Filters
-from cdckit_mysql.offsets import LogPosition, record_position
+from cdckit_mysql.offsets import CHUNK_ROWS, LogPosition, record_position
 from cdckit_mysql.splits import ChunkWork
 from cdckit_mysql.table import Table, TableId, Tables
 
-_LAST_ROW = 10**14 - 1
-"""Behind the numbers of all rows of a snapshot."""
+_BEFORE, _BEHIND = CHUNK_ROWS - 1, 10**14 - 1
+"""Before and behind the numbers of all rows of a snapshot. What ends where it begins, like TRUNCATE, has lower ones."""
 _REBUILT = re.compile(r"_+(?P<table>[^_].*)_(?:gho|new)")
 """What gh-ost and pt-online-schema-change call the copy with the new columns that takes a table's place."""
 _WASTED = re.compile(r"_+(?P<table>[^_].*)_(?:del|old)")
@@ -53,7 +53,7 @@ class TableMarker:
             work: what is read.
         """
         # All rows of the snapshot lie between the two marks, by position alone: no reader has to know how it was cut.
-        begin, end = record_position(point.prefix, 0), record_position(point.prefix, _LAST_ROW)
+        begin, end = record_position(point.prefix, _BEFORE), record_position(point.prefix, _BEHIND)
         now = time.time_ns() // 1_000_000_000 * 1000
 
         def others() -> Iterator[TableExample]:

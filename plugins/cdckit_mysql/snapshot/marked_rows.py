@@ -10,11 +10,8 @@ from cdckit import Record
 from cdckit.connector.table_events import Row
 from cdckit_mysql.events.source_block import SnapshotMark, SourceBlocks
 from cdckit_mysql.events.versions import TableVersion
-from cdckit_mysql.offsets import LogOffset
+from cdckit_mysql.offsets import CHUNK_ROWS, LogOffset
 from cdckit_mysql.table import TableId
-
-_NUMBERS = 10**9
-"""Each chunk has so many row numbers of its own in the records' positions; the first ones are the definitions'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ class MarkedRows:
         if len(rows) > 1:
             self._given.add(chunk)
         # Chunks come in any order, so each numbers its rows by itself: positions stay the same however they are read.
-        number = (chunk + 1) * _NUMBERS + self._taken[chunk]
+        number = (chunk + 1) * CHUNK_ROWS + self._taken[chunk]
         self._taken[chunk] += len(rows)
         if first and len(rows) > 1:
             made += self._made(version, rows[:1], self._first_mark(), number)
