@@ -13,7 +13,7 @@ import pytest
 from cdckit.api.record import Offset
 from cdckit.api.state_store import StateStore
 from cdckit.engine.state.generation import Generation
-from cdckit.engine.state.runner_handover import hand_to_spark, open_state
+from cdckit.engine.state.runner_handover import choose_offset, hand_to_spark, open_state
 from cdckit.engine.state.spark_checkpoint import CommittedBatch, batch_in_hand, show_batch, show_begun
 from cdckit.errors import StateError
 from testkit.asked_folder import AskedFolder
@@ -141,6 +141,45 @@ def test_a_batch_that_is_done_and_not_shown_yet_does_not_come_again(tmp_path: Pa
     pipeline.committed(run, 1, shown=False)
     with closing(pipeline.open("b")) as store:
         assert store.load_offset() == _end(1)
+
+
+@pytest.mark.parametrize("new", ["a", "b", ""])
+def test_nor_where_a_command_came_in_between(tmp_path: Path, new: str) -> None:
+    """Commands do not reach the checkpoint, and find the offset of the batch before."""
+    pipeline, run = broken_off(tmp_path, "a")
+    pipeline.committed(run, 1, shown=False)
+    for _ in range(2):
+        with closing(open_state(state_in(tmp_path))) as store:
+            assert store.load_offset() == _end(0)
+    with closing(pipeline.open(new)) as store:
+        assert store.load_offset() == _end(1)
+
+
+def test_what_was_done_before_is_shown_from_then_on(tmp_path: Path) -> None:
+    pipeline, run = broken_off(tmp_path, "a")
+    pipeline.committed(run, 1, shown=False)
+    assert pipeline.begin("a").id == run.id
+    open_state(state_in(tmp_path)).close()
+    assert offset_in(tmp_path) == _end(1)
+
+
+@pytest.mark.parametrize("offset", [None, _end(0), _end(7)])
+def test_an_offset_that_is_chosen_counts(tmp_path: Path, offset: Offset | None) -> None:
+    """Also the one that the command has found."""
+    pipeline, run = broken_off(tmp_path, "a")
+    pipeline.committed(run, 1, shown=False)
+    with closing(open_state(state_in(tmp_path))) as store:
+        choose_offset(store, offset)
+    begun = pipeline.begin("a")
+    assert (begun.id != run.id, begun.start) == (True, offset)
+
+
+def test_an_offset_that_the_other_runner_has_gone_on_to_counts(tmp_path: Path) -> None:
+    pipeline, run = broken_off(tmp_path, "a")
+    pipeline.committed(run, 1, shown=False)
+    with closing(open_state(state_in(tmp_path))) as store:
+        store.save_offset(_end(2))
+    assert pipeline.begin("a").start == _end(2)
 
 
 def test_one_that_is_gone_is_asked_for(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from cdckit.engine.runners.direct import DirectRunner
 from cdckit.engine.runners.spark import SparkRunner
 from cdckit.engine.spark.table_delivery import TableDelivery
 from cdckit.errors import SinkError, StateError
+from spark.conftest import FAST_JVM
 from testkit.running import Pipeline, create_reader, source_of
 from testkit.servers.mysql import MySQLServer
 
@@ -21,6 +25,15 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 DRIVER, WORKERS, SPARK = {"type": "delta"}, {"type": "spark"}, {"type": "spark", "small.batch.rows": 0}
 PARQUET = {"type": "spark", "format": "parquet"}
+
+_KILLED = """
+import os, signal
+from cdckit.engine.spark import query
+query.show_batch = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+from cdckit.cli.main import main
+main()
+"""
+"""`cdc`, killed between Spark's note that a batch is done and the driver's in the folder of the state."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +82,32 @@ class Shop:
             patch.setattr(SparkRunner, "_take_back", lambda *_: None)
             self.run(checkpoint)
 
+    def kill(self, checkpoint: str) -> None:
+        """The same in a process of its own, killed between Spark's note that the batch is done and the driver's."""
+        pipeline = self.pipeline(checkpoint)
+        others = {**pipeline.others, "spark": {"spark.master": "local[2]", **FAST_JVM}}
+        command = [sys.executable, "-c", _KILLED, "run", str(replace(pipeline, others=others).written()), "--once"]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+
+    def read_again(self, checkpoint: str) -> None:
+        """Asks for the table to be read again."""
+        command = ["resnapshot", str(self.pipeline(checkpoint).written()), "--table", f"{self.name}.t"]
+        subprocess.run([sys.executable, "-m", "cdckit", *command], check=True, capture_output=True)
+
     @property
     def keys(self) -> list[int]:
         """The keys of the changelog's rows."""
+        return sorted(row["id"] for row in self._rows().collect())
+
+    @property
+    def changes(self) -> list[int]:
+        """The same of those that a snapshot has not read."""
+        return sorted(row["id"] for row in self._rows().where("__op = 'c'").collect())
+
+    def _rows(self) -> DataFrame:
         kind = self.sink.get("format", "delta")
-        rows = self.session.read.format(kind).load(str(self.folder / "lake" / f"p.{self.name}.t"))
-        return sorted(row["id"] for row in rows.collect())
+        return self.session.read.format(kind).load(str(self.folder / "lake" / f"p.{self.name}.t"))
 
 
 @pytest.fixture
@@ -118,3 +151,15 @@ def test_the_direct_runner_knows_of_a_batch_that_a_checkpoint_elsewhere_has(shop
     shop.run("a")
     DirectRunner(shop.pipeline("a").resolved("--runner", "direct")).run(once=True)
     assert shop.keys == [1]
+
+
+@pytest.mark.parametrize("new", ["a", pytest.param("b", marks=pytest.mark.nightly)])
+def test_a_command_behind_a_kill_has_no_batch_come_again(shop: Shop, new: str) -> None:
+    """Commands do not reach the checkpoint: it has a batch of which the folder of the state does not tell yet."""
+    shop.run("a")
+    shop.insert(2)
+    shop.kill("a")
+    shop.read_again("a")
+    shop.insert(3)
+    shop.run(new)
+    assert shop.changes == [2, 3]

@@ -20,7 +20,7 @@ from cdckit.engine.pipeline import make_source
 from cdckit.engine.state import made_for, made_tables, table_batches
 from cdckit.engine.state.offset_owner import leave_to_state
 from cdckit.engine.state.place import StatePlace
-from cdckit.engine.state.runner_handover import current_offset
+from cdckit.engine.state.runner_handover import choose_offset, current_offset
 from cdckit.errors import ConfigError, StateError
 
 
@@ -41,7 +41,7 @@ def show(chosen: Chosen) -> None:
 def reset(chosen: Chosen) -> None:
     """Forget the offset: the pipeline starts from its beginning, with a new snapshot. It must not be running."""
     with held(load(chosen, incomplete=True)) as state:
-        state.save_offset(None)
+        choose_offset(state, None)
         leave_to_state(state, chosen=True)
         state.put(resnapshot.KEPT_AS, None)
         state.put(table_batches.KEPT_AS, None)
@@ -78,7 +78,7 @@ def set_offset(chosen: Chosen, offset: str) -> None:
     except StateError as error:
         raise ConfigError(f"OFFSET: {error}", number="CDC2505") from error
     with held(pipeline) as state:
-        state.save_offset(wanted)
+        choose_offset(state, wanted)
         state.put(table_batches.KEPT_AS, None)
         leave_to_state(state, chosen=True)
         made_for.keep_offset(state)
@@ -112,7 +112,7 @@ def import_offset(chosen: Chosen, source_file: Path, history: str | None, consum
             adopted = source.adopt(found, read_history(history, client) if history else None)
         finally:
             source.close()
-        state.save_offset(adopted)
+        choose_offset(state, adopted)
         leave_to_state(state, chosen=True)
         made_for.keep(state, pipeline)
     click.echo(json.dumps(adopted, indent=2))

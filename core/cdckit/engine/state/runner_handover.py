@@ -28,7 +28,14 @@ from cdckit.engine.state.generation import NOTE, Generation, keep, noted
 from cdckit.engine.state.ledger_file import kept_in, newest, take_into
 from cdckit.engine.state.moved_checkpoint import follow
 from cdckit.engine.state.place import StatePlace
-from cdckit.engine.state.spark_checkpoint import CommittedBatch, Folder, batch_in_hand, begun_in_vain, committed_batch
+from cdckit.engine.state.spark_checkpoint import (
+    CommittedBatch,
+    Folder,
+    batch_in_hand,
+    begun_in_vain,
+    committed_batch,
+    show_batch,
+)
 from cdckit.errors import StateError, StateHeldError
 from cdckit.waiting import ended_by_stop
 
@@ -36,6 +43,12 @@ log = logging.getLogger("cdckit.runner")
 
 UNBEGUN = "spark_unbegun"
 """The store's key of the batch that this run has planned and, as it was asked to stop, has not begun."""
+
+UNASKED = "spark_unasked"
+"""The store's key of the last run and the offset taken of it, where commands did not reach its checkpoint elsewhere.
+
+That may be a batch ahead of what is shown to them: a driver may be killed between Spark's note and its own.
+"""
 
 HANDOVER_SECONDS = 15.0
 """How long the processes of a killed Spark run may take to let go of the state."""
@@ -152,8 +165,9 @@ def hand_to_spark(
 
 
 def _keep(store: StateStore, generation: Generation) -> None:
-    if store.get(UNBEGUN) is not None:
-        store.put(UNBEGUN, None)  # from now on it may be begun
+    for noted_before in (UNBEGUN, UNASKED):
+        if store.get(noted_before) is not None:
+            store.put(noted_before, None)  # from now on a batch may be begun, and the checkpoint counts
     keep(store, generation)
 
 
@@ -232,20 +246,44 @@ def _last_batch(view: StateView, folder: Path) -> tuple[str, CommittedBatch] | N
 
 def _settle(store: StateStore, folder: Path, checkpoints: Folder | None) -> None:
     last = noted(store.get(NOTE))
-    if last is None or not last.authority:
+    if last is None or not (last.authority or _is_unasked(store, last, checkpoints)):
         return
     committed = _committed(last, folder, checkpoints)
     _take_ledger(store, last, folder, checkpoints)
     _take_tables(store, last, folder, checkpoints)
     if committed is not None:
+        if _is_there(last, checkpoints):
+            show_batch(last.checkpoint(folder), committed)
         # Two steps, in this order: killed in between, the next start takes the same offset once more.
         store.save_offset(committed.end)
+    store.put(UNASKED, None if _is_reached(last, checkpoints) else [last.id, store.load_offset()])
     keep(store, replace(last, authority=False))
+
+
+def _is_unasked(store: StateStore, last: Generation, checkpoints: Folder | None) -> bool:
+    """Whether a run's checkpoint, which can be reached now, may be ahead of the offset, which nobody has changed."""
+    return _is_reached(last, checkpoints) and store.get(UNASKED) == [last.id, store.load_offset()]
+
+
+def choose_offset(store: StateStore, offset: Offset | None) -> None:
+    """Saves an offset that the user has chosen, whatever a checkpoint may know.
+
+    Args:
+        store: the pipeline's, held.
+        offset: the offset; None: the pipeline begins anew.
+    """
+    store.put(UNASKED, None)
+    store.save_offset(offset)
+
+
+def _is_reached(last: Generation, checkpoints: Folder | None) -> bool:
+    """Whether a checkpoint is where checkpoints are now."""
+    return last.place == ("" if checkpoints is None else str(checkpoints))
 
 
 def _is_there(last: Generation, checkpoints: Folder | None) -> bool:
     """Whether a checkpoint is where checkpoints are now, which is not in the pipeline's folder."""
-    return checkpoints is not None and last.place == str(checkpoints)
+    return checkpoints is not None and _is_reached(last, checkpoints)
 
 
 def _take_ledger(store: StateStore, last: Generation, folder: Path, checkpoints: Folder | None) -> None:
