@@ -58,9 +58,10 @@ class Retries:
         self._anew, self._anew_times, self._anew_at = reason, self._anew_times + 1 if again else 1, now
         if self._anew_times >= _MOST_ANEW:
             raise SourceError(
-                f"{reason}; so it was {_MOST_ANEW} times in a row. Where nobody changes definitions now, the source's "
-                "log tells another one than the source shows: `cdc offsets reset FILE` takes a new snapshot by what it "
-                "shows",
+                f"{reason}; so it was {_MOST_ANEW} times in a row. Where that is a definition which nobody changes "
+                "now, the source's log tells another one than the source shows: `cdc offsets reset FILE` takes a new "
+                "snapshot by what it shows. Where the log was lost, have the source keep it for longer than a snapshot "
+                "takes, and start again",
                 number="CDC3508",
             ) from error
 
