@@ -18,6 +18,6 @@ def test_the_fifth_for_one_reason_ends_the_run() -> None:
     retries = Retries(RetrySchedule(), StopSignal())
     for error in (*[LOST] * 4, *[CHANGED] * 4, *[LOST] * 4):
         retries.begins_anew(error)
-    with pytest.raises(SourceError, match="the log is lost.*5 times in a row.*Where the log was lost, have") as ended:
+    with pytest.raises(SourceError, match=r"the log is lost.*5 times in a row.*Where the log was lost, have") as ended:
         retries.begins_anew(LOST)
     assert ended.value.number == "CDC3508"

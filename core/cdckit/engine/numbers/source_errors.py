@@ -151,9 +151,9 @@ ENTRIES = (
     Entry(
         "CDC3508",
         "a snapshot begins anew without end",
-        "Each attempt had to begin anew for the reason in the message: a table is another one than its source's log has "
-        "told, or the log behind a snapshot was lost before that was read.",
-        "for a table, `cdc offsets reset FILE` takes a new snapshot by what the source shows; for a log, have the source "
-        "keep it for longer than a snapshot takes.",
+        "Each attempt had to begin anew for the reason in the message: a table is another one than its source's log "
+        "has told, or the log behind a snapshot was lost before that was read.",
+        "for a table, `cdc offsets reset FILE` takes a new snapshot by what the source shows; for a log, have the "
+        "source keep it for longer than a snapshot takes.",
     ),
 )
