@@ -113,12 +113,20 @@ class IcebergTarget(LakeTarget):
         """Whether there is such a table."""
         return self._open is not None or self._catalog.tables.table_exists(self.identifier)
 
-    def is_there(self) -> bool:
-        """Whether there is such a table, looked at anew; true where that cannot be seen."""
+    def is_there(self, identity: str | None = None) -> bool:
+        """Whether there is such a table, or the one of an identity, looked at anew; true where that cannot be seen."""
         try:
+            if identity is not None:
+                self._open = None
+                return self.exists() and self.identity() == identity
             return self._catalog.tables.table_exists(self.identifier)
         except FAULTS:
             return True
+
+    def identity(self) -> str | None:
+        """Its UUID, which tables of the format's first version need not have."""
+        found = self.table.metadata
+        return None if found.format_version == 1 else str(found.table_uuid)
 
     def now(self) -> IcebergVersion | None:
         """What this process has seen last."""

@@ -66,6 +66,42 @@ def test_the_state_remembers_what_was_written(tmp_path: Path) -> None:
         assert not remembered(state, OFFSET)
 
 
+def test_another_table_in_the_place_of_one_is_known(tmp_path: Path) -> None:
+    """Where an older version has remembered a table, from its next change on."""
+    with closing(SqliteStateStore(tmp_path)) as state:
+        state.save_offset(OFFSET)
+        state.append_history(HISTORY, [HistoryEntry('["t", "shop.a"]', {"table": "shop.a", "made": True})])
+        made = tables_in(state)
+        assert not made.is_another("t", "1")
+        made.wrote("t", {"shop.a"}, (), before=True, there=True, identity="1")
+        made.save()
+        made = tables_in(state)
+        assert [made.is_another("t", each) for each in ("1", "2", None)] == [False, True, False]
+        with pytest.raises(TablesGoneError, match="lake/t: is gone, with another one in its place, and this"):
+            made.require_told("lake/t", "t", (), (), replaced=True)
+        made.wrote("t", {"shop.a", "shop.c"}, (), before=False, there=True, identity="2")
+        made.save()
+        kept = [MadeTable("t", "shop.a", "shop.a", identity="2"), MadeTable("t", "shop.c", identity="2")]
+        assert remembered(state, OFFSET) == kept
+
+
+def test_each_table_that_has_another_in_its_place_is_named() -> None:
+    errors = [TablesGoneError(["b"], ["s.b"], ["b"]), TablesGoneError(["a"], ["s.a"])]
+    assert "tables a, b: are gone, with another one in the place of b, and" in str(TablesGoneError.of(errors))
+
+
+def test_changes_that_wait_beside_a_table_are_remembered_until_none_does(tmp_path: Path) -> None:
+    with closing(SqliteStateStore(tmp_path)) as state:
+        state.save_offset(OFFSET)
+        made = tables_in(state)
+        made.waits("t~changes", {"shop.a"}, [mark(MarkKind.CREATE, "shop.a")], waiting=True)
+        made.save()
+        assert remembered(state, OFFSET) == [MadeTable("t~changes", "shop.a", "shop.a")]
+        made.waits("t~changes", set(), waiting=False)
+        made.save()
+        assert not remembered(state, OFFSET)
+
+
 def test_without_an_offset_nothing_can_lack(tmp_path: Path) -> None:
     with closing(SqliteStateStore(tmp_path)) as state:
         made = tables_in(state)

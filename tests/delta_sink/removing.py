@@ -7,6 +7,8 @@ import subprocess
 import sys
 from contextlib import closing
 
+from deltalake import DeltaTable, Schema
+
 from cdckit.engine.state.made_tables import forget
 from cdckit.engine.state.sqlite import SqliteStateStore
 from delta_sink.shop import Shop
@@ -49,6 +51,21 @@ def remove(shop: Shop, table: str) -> None:
         lake.catalog.drop_table(lake.table(table).name())
     else:
         shutil.rmtree(shop.table(table))
+
+
+def replace_by_another(shop: Shop, table: str, versions: int = 1) -> None:
+    """As somebody does who drops a table and makes one of its name and columns, in so many commits."""
+    lake = shop.lake
+    if isinstance(lake, IcebergTables):
+        found = lake.table(table)
+        lake.catalog.drop_table(found.name())
+        lake.catalog.create_table(found.name(), found.schema())
+        return
+    columns = DeltaTable(shop.table(table)).schema().to_arrow()
+    remove(shop, table)
+    DeltaTable.create(shop.table(table), Schema.from_arrow(columns))
+    for number in range(versions - 1):
+        DeltaTable(shop.table(table)).alter.set_table_properties({"somebody's": str(number)}, raise_if_not_exists=False)
 
 
 def forget_tables(shop: Shop) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from cdckit.engine.state.made_tables import HISTORY
 from cdckit.engine.state.sqlite import SqliteStateStore
@@ -15,6 +16,7 @@ from cdckit.tables.direct import BegunBatch
 from cdckit.tables.made_tables import MadeTable, MadeTables
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.sink import DeltaSink
+from delta_sink.dying import WRITES, die
 from delta_sink.removing import (
     ONE_MORE,
     ROWS,
@@ -215,13 +217,28 @@ def test_a_table_is_remembered_once(shop: Shop, tmp_path: Path) -> None:
     shop.deliver()
     with closing(SqliteStateStore(shop.pipeline().state)) as state:
         [(_, entry)] = state.read_history(HISTORY)
-    assert entry == {"table": f"{shop.name}.t", "made": True}
+    identity = str(DeltaTable(shop.table("t")).metadata().id)[:18]
+    assert entry == {"table": f"{shop.name}.t", "made": True, "id": identity}
     away = shop.table("t").rename(tmp_path / "away")
     shop.run(ONE_MORE)
     missed(shop, "t")
     away.rename(shop.table("t"))
     shop.deliver()
     shop.assert_equal(["t"])
+
+
+def test_one_that_is_removed_behind_a_kill_lacks_nothing(shop: Shop) -> None:
+    """Before it was remembered: its rows come again, and are all."""
+    shop.run(ROWS)
+    die(shop.pipeline(), WRITES, 0)
+    remove(shop, "t")
+    shop.deliver()
+    shop.run("CREATE TABLE other LIKE t; INSERT INTO other SELECT * FROM t")
+    die(shop.pipeline(), WRITES, 0, "other")
+    remove(shop, "other")
+    shop.run("INSERT INTO other VALUES (4, 4)")
+    shop.deliver()
+    shop.assert_equal(["t", "other"])
 
 
 @pytest.mark.parametrize("mode", ["mirror", "changelog"])

@@ -51,6 +51,10 @@ class Target(ABC):
     alters_at_once: ClassVar[bool] = False
     """Whether it is given all steps of an alteration together (`alter`), or each by a method of its own."""
 
+    def identity(self) -> str | None:
+        """What tells the table, which is there, from others that may take its place; None where nothing does."""
+        return None
+
     def check_owner(self, notes: Mapping[str, str]) -> None:
         """Sees by a table's notes that it is this topic's; one that does not say was made by an older version.
 

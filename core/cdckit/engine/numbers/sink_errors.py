@@ -115,7 +115,8 @@ ENTRIES = (
     Entry(
         "CDC4407",
         "a table is gone",
-        "Somebody has removed it, or what it was kept in is not there: made anew, it would lack most rows.",
+        "Somebody has removed it or put another one in its place, or what it was kept in is not there: made anew, it "
+        "would lack most rows.",
         "`cdc resnapshot` as the message says (`cdc offsets reset` where all are gone), or put it back; "
         "`cdc offsets keep` goes on without its rows.",
     ),

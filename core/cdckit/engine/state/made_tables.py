@@ -123,12 +123,15 @@ def take_into(store: StateStore, checkpoint: Folder) -> None:
 
 
 def _entry(one: MadeTable) -> HistoryEntry:
-    return HistoryEntry(json.dumps([one.topic, one.source]), {"table": one.table, "made": one.made})
+    told = {} if one.identity is None else {"id": one.identity}
+    return HistoryEntry(json.dumps([one.topic, one.source]), {"table": one.table, "made": one.made, **told})
 
 
 def _made(place: Any, entry: Any) -> MadeTable:
     topic, source = place
-    table, made = entry["table"], entry["made"]
-    if not (isinstance(topic, str) and isinstance(source, str) and isinstance(table, str | None)):
+    table, made, identity = entry["table"], entry["made"], entry.get("id")  # older versions kept none
+    if not (isinstance(topic, str) and isinstance(source, str)):
         raise TypeError("a name is no text")
-    return MadeTable(topic, source, table, bool(made))
+    if not (isinstance(table, str | None) and isinstance(identity, str | None)):
+        raise TypeError("what is kept of a table is no text")
+    return MadeTable(topic, source, table, bool(made), identity)

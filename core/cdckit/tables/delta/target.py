@@ -74,6 +74,7 @@ class DeltaTarget(LakeTarget):
         self.path = f"{place.rstrip('/')}/{folder_name(topic)}"
         self._storage = dict(storage)
         self._open: DeltaTable | None = None
+        self._newest: tuple[int, int, int] | None = None
 
     def __str__(self) -> str:
         return self.path
@@ -101,15 +102,40 @@ class DeltaTarget(LakeTarget):
         """Whether there is such a table."""
         return self._open is not None or DeltaTable.is_deltatable(self.path, self._storage or None)
 
-    def is_there(self) -> bool:
-        """Whether there is such a table, looked at anew; true where that cannot be seen."""
+    def is_there(self, identity: str | None = None) -> bool:
+        """Whether there is such a table, or the one of an identity, looked at anew; true where that cannot be seen."""
         try:
+            if identity is not None:
+                self._open = None
+                return self.exists() and self.identity() == identity
             return DeltaTable.is_deltatable(self.path, self._storage or None)
         except (DeltaError, OSError):
             return True
 
+    def identity(self) -> str | None:
+        """The id that its first commit has given it."""
+        return str(self.table.metadata().id)
+
+    def keep_seen(self) -> None:
+        """Remembers the newest commit that was seen, where the table is on this machine's disk."""
+        self._newest = None if self._open is None or "://" in self.path else self._stat(self._open.version())
+
+    def _look_at_log(self) -> None:
+        """Looks at the table anew where that commit is no longer as it was: by its version another one may go on."""
+        seen = self._newest
+        if self._open is not None and seen is not None and self._stat(seen[0]) != seen:
+            self._open = self._newest = None
+
+    def _stat(self, version: int) -> tuple[int, int, int] | None:
+        try:
+            found = Path(self.path, "_delta_log", f"{version:020}.json").stat()
+        except OSError:
+            return None
+        return version, found.st_ino, found.st_mtime_ns
+
     def refresh(self) -> None:
         """Makes what others have committed since count from here on."""
+        self._look_at_log()
         if self._open is not None:
             self._open.update_incremental()
             self._forget_checksum()
@@ -126,6 +152,7 @@ class DeltaTarget(LakeTarget):
 
     def expect(self, batch: BatchId) -> None:
         """Completes what a process has left that was killed while it made the table, or an earlier version of this."""
+        self._look_at_log()
         if self.exists():
             list_mapping(self.table)
 

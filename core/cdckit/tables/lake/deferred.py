@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -19,6 +20,10 @@ from cdckit.tables.lake.pyarrow_rows import schema_of
 from cdckit.tables.lake.target import LakeTarget
 from cdckit.tables.layout import ABSENT, OP
 from cdckit.tables.target import BatchId, Columns
+
+if TYPE_CHECKING:
+    from cdckit.tables.made_tables import MadeTables
+    from cdckit.tables.marks import Mark
 
 SUFFIX = "~changes"
 """What the place of the waiting changes has behind the mirror's name; no topic's own folder ends so."""
@@ -50,6 +55,46 @@ class DeferredChanges:
         if self._waiting is None:
             self._waiting = self._side.exists() and self._side.has_rows
         return self._waiting
+
+    def require(self, made: MadeTables, marks: Sequence[Mark], asked: Collection[str]) -> None:
+        """Makes sure that those which are known to wait are there, or that all rows are told anew.
+
+        Args:
+            made: remembers whose changes wait.
+            marks: what comes with the next rows.
+            asked: the source tables that are to be read again.
+
+        Raises:
+            SinkError: they are gone.
+        """
+        if not self.waiting and not self._side.exists():
+            made.require_told(self._side, self._kept_as, marks, asked)
+
+    def look_for_them(self, made: MadeTables, marks: Sequence[Mark], asked: Collection[str]) -> bool:
+        """Whether the place where they waited has gone meanwhile, or is to be looked at anew.
+
+        Raises:
+            SinkError: some waited there.
+        """
+        if not self._side.exists() or self._side.is_there():  # the first as this process has seen it last
+            return False
+        if self._waiting:
+            made.require_told(self._side, self._kept_as, marks, asked)
+        return True
+
+    def remember(self, made: MadeTables, sources: Set[str], marks: Sequence[Mark]) -> None:
+        """Has it remembered whether any wait.
+
+        Args:
+            made: remembers it.
+            sources: whose changes have come.
+            marks: what came with these.
+        """
+        made.waits(self._kept_as, sources, marks, waiting=self.waiting)
+
+    @property
+    def _kept_as(self) -> str:
+        return f"{self._side.topic}{SUFFIX}"
 
     @property
     def due(self) -> bool:

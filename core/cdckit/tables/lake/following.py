@@ -23,6 +23,9 @@ class Following:
         target: the table.
         config: the sink's.
         evolution: the table's columns.
+
+    Attributes:
+        deferred: the changes that wait beside it, where any may.
     """
 
     def __init__(self, target: LakeTarget, config: LakeOptions, evolution: Evolution[LakeTarget]) -> None:
@@ -31,20 +34,20 @@ class Following:
         self._text = config.unavailable_value_placeholder
         self._keeps = config.mode == "history"
         waits = config.mode == "mirror"
-        self._deferred = DeferredChanges(target, config.mirror_apply_interval_ms) if waits else None
+        self.deferred = DeferredChanges(target, config.mirror_apply_interval_ms) if waits else None
 
     def version_of(self, application: str) -> int | None:
         """The number of the last batch of an application that waits beside the table."""
-        return None if self._deferred is None else self._deferred.version_of(application)
+        return None if self.deferred is None else self.deferred.version_of(application)
 
     @property
     def due(self) -> bool:
         """Whether changes have waited long enough."""
-        return self._deferred is not None and self._deferred.due
+        return self.deferred is not None and self.deferred.due
 
     def apply(self, application: str) -> None:
         """Merges the changes that wait."""
-        deferred, evolution = self._deferred, self._evolution
+        deferred, evolution = self.deferred, self._evolution
         if deferred is None or not deferred.waiting:
             return
         columns = evolution.present()
@@ -58,8 +61,8 @@ class Following:
 
     def maintain(self) -> None:
         """Tends what stands beside the table."""
-        if self._deferred is not None and self._deferred.takes_more:
-            self._deferred.maintain()
+        if self.deferred is not None and self.deferred.takes_more:
+            self.deferred.maintain()
 
     def put(self, rows: TableRows, marks: Sequence[Mark], gone: Emptied, batch: BatchId) -> None:
         """Brings the table to the state behind a batch.
@@ -77,11 +80,11 @@ class Following:
             return
         comments = evolution.comments if evolution.rebuilt else None
         mirror = Mirror(self._target, evolution.columns, batch, self._text, evolution.fitting, comments)
-        key = mirror.waits(rows, gone) if self._deferred is not None and self._deferred.takes_more else ()
-        if self._deferred is not None and key:
-            if not self._deferred.takes(evolution.columns):
+        key = mirror.waits(rows, gone) if self.deferred is not None and self.deferred.takes_more else ()
+        if self.deferred is not None and key:
+            if not self.deferred.takes(evolution.columns):
                 self.apply(batch.application)
-            self._deferred.append(mirror.folded(rows, key), evolution.columns, key, batch)
+            self.deferred.append(mirror.folded(rows, key), evolution.columns, key, batch)
         else:
             self.apply(batch.application)
             mirror.write(rows, gone)

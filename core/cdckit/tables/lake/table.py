@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,9 @@ from cdckit.tables.sources import Sources, noted_sources, origin
 from cdckit.tables.target import BatchId
 
 if TYPE_CHECKING:
+    from cdckit.tables.lake.deferred import DeferredChanges
     from cdckit.tables.lake.following import Following
+    from cdckit.tables.marks import Mark
 
 BEGINS = frozenset({MarkKind.SNAPSHOT_BEGIN, MarkKind.CREATE, MarkKind.RENAME})
 """With these a source table's rows are all told from here on."""
@@ -54,6 +56,7 @@ class LakeTable:
         self._evolution = Evolution(target, self._policy)
         self._sources = Sources(target, context.name)
         self._begun = self._has = False
+        self._identity: str | None = None
         self._following = _following(target, config, self._evolution) if self._follows else None
         self._maintained = time.monotonic()
 
@@ -72,23 +75,63 @@ class LakeTable:
         """
         try:
             self.target.expect(batch)
-            before = bool(self._evolution.present())
-            if not before:
-                self._context.made.require_told(self.target, self.target.topic, rows.marks, asked.requested)
+            before = self._is_as_before(rows, batch, asked.requested)
             written = self._write(rows, batch, asked, again=again)
         except Exception as error:
             self._look_for_it(error, rows, asked.requested)
             raise
         known = self._sources.own if before and self._follows else set[str]()
-        there = bool(self._evolution.columns)
-        self._context.made.wrote(self.target.topic, written.sources | known, rows.marks, before=before, there=there)
+        self._remember(written.sources | known, rows.marks, before=before)
+
+    def _is_as_before(self, rows: TableRows, batch: BatchId, requested: Set[str]) -> bool:
+        """Whether the table is there that was written before.
+
+        Raises:
+            SinkError: it is gone, and lacked rows if it was made anew.
+        """
+        there = bool(self._evolution.present())
+        another = there and self._is_another(self.target.identity(), batch.application)
+        if another or not there:
+            self._require_told(rows, requested, replaced=another)
+        if another and self._identity is not None:
+            raise RetriableSinkError(f"table {self.target}: another one is in its place") from None
+        if self._deferred is not None:
+            self._deferred.require(self._context.made, rows.marks, requested)
+        return there and not another
+
+    def _is_another(self, identity: str | None, application: str) -> bool:
+        """Whether a table is not the one that was written before; one with a batch of this pipeline's is its own."""
+        if self._identity is not None:
+            return identity != self._identity
+        another = self._context.made.is_another(self.target.topic, identity)
+        return another and self.target.version_of(application) is None
+
+    def _require_told(self, rows: TableRows, requested: Set[str], *, replaced: bool) -> None:
+        self._context.made.require_told(self.target, self.target.topic, rows.marks, requested, replaced=replaced)
+
+    def _remember(self, sources: Set[str], marks: Sequence[Mark], *, before: bool) -> None:
+        """Has it remembered whose rows are here, and whose changes wait."""
+        made, there = self._context.made, bool(self._evolution.columns)
+        self._identity = self.target.identity() if there else None
+        self.target.keep_seen()
+        made.wrote(self.target.topic, sources, marks, before=before, there=there, identity=self._identity)
+        if self._deferred is not None:
+            self._deferred.remember(made, sources, marks)
+
+    @property
+    def _deferred(self) -> DeferredChanges | None:
+        return None if self._following is None else self._following.deferred
 
     def _look_for_it(self, error: Exception, rows: TableRows, requested: Set[str]) -> None:
-        """Has a fault told as what it comes of, where the table was there and is gone."""
-        if not self._evolution.columns or self._passes(error) or self.target.is_there():
+        """Has a fault told as what it comes of, where the table was there and is gone, or what waits beside it."""
+        if not self._evolution.columns or isinstance(error, TablesGoneError) or self._passes(error):
             return
+        made, is_here = self._context.made, self.target.is_there(self._identity)
         try:
-            self._context.made.require_told(self.target, self.target.topic, rows.marks, requested)
+            if not is_here:
+                self._require_told(rows, requested, replaced=self.target.is_there())
+            elif self._deferred is None or not self._deferred.look_for_them(made, rows.marks, requested):
+                return
         except TablesGoneError as gone:
             raise gone from None  # what the library says of it may say a secret
         raise RetriableSinkError(f"table {self.target}: was removed while it was written") from None
@@ -122,8 +165,12 @@ class LakeTable:
     def last_begun(self, application: str) -> int | None:
         """As `last_batch`; a table that has one is known from then on, though its rows may not come again."""
         found, made, topic = self.last_batch(application), self._context.made, self.target.topic
-        if found is not None and not made.knows(topic) and self.target.exists():
-            made.wrote(topic, noted_sources(self.target.notes(), self._context.name), (), before=True, there=True)
+        if found is None or not self.target.exists():
+            return found
+        identity = self.target.identity()
+        if not made.knows(topic) or made.is_another(topic, identity):
+            sources = noted_sources(self.target.notes(), self._context.name)
+            made.wrote(topic, sources, (), before=True, there=True, identity=identity)
         return found
 
     def last_batch(self, application: str) -> int | None:
@@ -155,12 +202,15 @@ class LakeTable:
             except Exception as error:
                 self._look_for_it(error, TableRows(()), frozenset())
                 raise
+            if self._deferred is not None:
+                self._deferred.remember(self._context.made, frozenset(), ())
         if self._maintenance_due:
             self._maintained = time.monotonic()
             if self.target.exists():
                 self.target.maintain()
             if self._following is not None:
                 self._following.maintain()
+        self.target.keep_seen()
 
     def _require_begun(self, rows: TableRows) -> None:
         """Makes sure that a mirror which is there was begun by this pipeline, or is begun with these rows."""

@@ -98,8 +98,8 @@ class LakeTarget(Target):
         """Whether there is such a table."""
 
     @abstractmethod
-    def is_there(self) -> bool:
-        """Whether there is such a table, looked at anew; true where that cannot be seen."""
+    def is_there(self, identity: str | None = None) -> bool:
+        """Whether there is such a table, or the one of an identity, looked at anew; true where that cannot be seen."""
 
     @abstractmethod
     def beside(self, suffix: str) -> Self:
@@ -115,6 +115,9 @@ class LakeTarget(Target):
         Raises:
             SinkError: it is known to lack it.
         """
+
+    def keep_seen(self) -> None:
+        """Remembers the table as it is behind a write: `expect` looks anew where another one takes its place."""
 
     @abstractmethod
     def now(self) -> Version | None:
