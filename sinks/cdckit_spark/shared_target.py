@@ -58,6 +58,20 @@ class SharedTarget(DeltaTarget):
         """Whether there is such a table, looked at anew."""
         return self._light is not None and self._light.is_there()
 
+    def identity(self) -> str | None:
+        """The id that its first commit has given it."""
+        return super().identity() if (found := self.light()) is None else found.identity()
+
+    def has_batches_of(self, application: str) -> bool:
+        """Whether the table has batches of an application."""
+        if (found := self.light()) is None:
+            return super().has_batches_of(application)
+        return found.version_of(application) is not None
+
+    def keep_seen(self) -> None:
+        """Remembers the table as it is behind a write."""
+        self._light.keep_seen()
+
     def light(self) -> by_delta_rs.DeltaTarget | None:
         """The table as delta-rs writes it; None where Spark alone does, or where there is none."""
         found = self._seen()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -26,6 +26,7 @@ from cdckit.tables.evolution import Evolution
 from cdckit.tables.lake.data_files import FiledRows
 from cdckit.tables.logged_marks import Logged
 from cdckit.tables.made_tables import TablesGoneError
+from cdckit.tables.marks import Mark
 from cdckit.tables.passing import passes
 from cdckit.tables.policy import Policy
 from cdckit.tables.refused import RowsFoundError
@@ -74,6 +75,7 @@ class LakeSink(SparkTableSink):
         self._tables: dict[str, Evolution[SparkTarget]] = {}
         self._inferences: dict[str, Inference] = {}
         self._sources: dict[str, Sources] = {}
+        self._identities: dict[str, str] = {}
         self._told: dict[str, ToldComments] = {}
         self._begun: set[str] = set()
         self._complete: set[str] = set()
@@ -243,9 +245,10 @@ class LakeSink(SparkTableSink):
         self._tables.pop(topic, None)
         self._inferences.pop(topic, None)
         self._sources.pop(topic, None)
+        self._identities.pop(topic, None)
 
-    def _seen(self, topic: str, rows: TableRows, asked: Asked) -> tuple[Evolution[SparkTarget], bool]:
-        """The table of a topic as it is now, and whether there is one.
+    def _seen(self, topic: str, rows: TableRows, number: BatchId, asked: Asked) -> tuple[Evolution[SparkTarget], bool]:
+        """The table of a topic as it is now, and whether it is the one that was written before.
 
         Raises:
             SinkError: it is gone, and lacked rows if it was made anew.
@@ -253,20 +256,45 @@ class LakeSink(SparkTableSink):
         table = self._table(topic)
         if isinstance(table.target, SharedTarget):
             table.target.look_again()
-        if table.columns and not table.target.exists():
+        if table.columns and not self._is_same(topic, table.target):
             self._forget(topic)
             table = self._table(topic)
         self._see_complete(topic, table.target)
         there = bool(table.present())
-        if not there:
-            self._context.made.require_told(table.target, topic, rows.marks, asked.requested)
-        return table, there
+        another = there and topic not in self._identities and self._is_another(topic, table.target, number.application)
+        if another or not there:
+            self._context.made.require_told(table.target, topic, rows.marks, asked.requested, replaced=another)
+        return table, there and not another
+
+    def _is_same(self, topic: str, target: SparkTarget) -> bool:
+        """Whether a table of which more is known is there still."""
+        known = self._identities.get(topic)
+        return target.exists() and (known is None or known == target.identity())
+
+    def _is_another(self, topic: str, target: SparkTarget, application: str) -> bool:
+        """Whether a table is not the one that was written before; one with a batch of this pipeline's is its own."""
+        made = self._context.made
+        another = made.remembers and made.is_another(topic, target.identity())
+        return another and not target.has_batches_of(application)
+
+    def _remember(
+        self, topic: str, table: Evolution[SparkTarget], sources: Set[str], marks: Sequence[Mark], *, before: bool
+    ) -> None:
+        """Has it remembered whose rows are in a table."""
+        there, identity = bool(table.columns), self._identities.get(topic)
+        if there and identity is None and self._context.made.remembers:
+            identity = table.target.identity()
+        if identity is not None:
+            self._identities[topic] = identity
+        if isinstance(table.target, SharedTarget):
+            table.target.keep_seen()
+        self._context.made.wrote(topic, sources, marks, before=before, there=there, identity=identity)
 
     def _write_table(self, topic: str, rows: TableRows, number: BatchId, asked: Asked) -> None:
         table, marks = self._table(topic), rows.marks
         begun = _begun(rows)
         try:
-            table, there = self._seen(topic, rows, asked)
+            table, there = self._seen(topic, rows, number, asked)
             self._merge_waiting(topic, table)
             if self.mirrors and self._context.marks:
                 self._require_begun(topic, table, rows)
@@ -290,7 +318,7 @@ class LakeSink(SparkTableSink):
             table.begun({name: one for name, one in asked.read_again.items() if name in begun})
             table.use({name: one for name, one in asked.accepted.items() if name in begun})
             sources = rows.sources | (self._sources_of(topic, table.target).own if there and self.mirrors else set())
-            self._context.made.wrote(topic, sources, marks, before=there, there=bool(table.columns))
+            self._remember(topic, table, sources, marks, before=there)
         except (PySparkException, Py4JJavaError) as error:
             kind = RetriableSinkError if passes(error) else RowsRefusedError if refuses_rows(error) else SinkError
             raise kind(f"table {table.target}: {reason(error)}") from error

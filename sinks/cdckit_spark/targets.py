@@ -7,6 +7,8 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 
 from delta.tables import DeltaTable
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
@@ -43,6 +45,10 @@ class SparkTarget(Target):
     def append(self, rows: DataFrame, batch: BatchId) -> None:
         """Adds rows; none where the batch is there already."""
 
+    def has_batches_of(self, application: str) -> bool:
+        """Whether the table has batches of an application."""
+        return False
+
 
 class DeltaTarget(SparkTarget):
     """One Delta table, by its path or its name.
@@ -77,6 +83,23 @@ class DeltaTarget(SparkTarget):
         if self.path:
             return DeltaTable.isDeltaTable(self.session, self.path)
         return self.session.catalog.tableExists(self.name or "")
+
+    def identity(self) -> str | None:
+        """The id that its first commit has given it."""
+        try:
+            return str(self._snapshot().metadata().id())
+        except Py4JJavaError:
+            raise
+        except Py4JError:  # clusters that are shared may let nobody call that
+            return str(self._detail().id)
+
+    def has_batches_of(self, application: str) -> bool:
+        """Whether the table has batches of an application."""
+        return bool(self._snapshot().transactions().contains(application))
+
+    def _snapshot(self) -> JavaObject:
+        """What Delta knows of the table; to ask for its details takes four times as long."""
+        return self.table()._jdt.deltaLog().unsafeVolatileSnapshot()
 
     def newest(self) -> int:
         """The number of its newest version."""

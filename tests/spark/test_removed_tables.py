@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable, Schema
 from pyspark.sql import DataFrame, SparkSession
 
 from cdckit import MarkKind
@@ -112,7 +113,7 @@ def test_it_is_missed_between_two_batches(
     sink = writers.sink(small, made=MadeTables((), kept.extend))
     forgets = writers.sink(small)
     sink.write(change("1"), 1)
-    assert kept == [MadeTable("t", "d.a", None)]
+    assert [(one.topic, one.source, one.table) for one in kept] == [("t", "d.a", None)]
     sink.write(change("2"), 2)
     shutil.rmtree(tmp_path / "t")
     for number in (3, 4):
@@ -131,3 +132,42 @@ def test_it_is_missed_between_two_batches(
     forgets.write(change("7"), 7)
     if not options:
         assert writers.content("id") == [(7,)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "small", "versions"),
+    [
+        ("mirror", DRIVER, 1),
+        pytest.param("changelog", DRIVER, 9, marks=pytest.mark.nightly),
+        ("changelog", SPARK, 9),
+        pytest.param("changelog", SPARK, 1, marks=pytest.mark.nightly),
+        pytest.param("mirror", SPARK, 1, marks=pytest.mark.nightly),
+    ],
+)
+def test_another_one_in_its_place_is_told(
+    session: SparkSession, tmp_path: Path, mode: Mode, small: int, versions: int
+) -> None:
+    """While the same process writes, and by the next one."""
+    writers, kept, place = Writers(session, tmp_path, mode), list[MadeTable](), str(tmp_path / "t")
+
+    def change(number: int) -> DataFrame:
+        return writers.frame([("c", number, "n", str(number))])
+
+    sink = writers.sink(small, made=MadeTables((), kept.extend))
+    for number in (1, 2):
+        sink.write(change(number), number)
+    assert [one.identity for one in kept] == [str(DeltaTable(place).metadata().id)[:18]]
+    columns = Schema.from_arrow(DeltaTable(place).schema().to_arrow())
+    shutil.rmtree(place)
+    DeltaTable.create(place, columns)
+    for number in range(1, versions):
+        DeltaTable(place).alter.set_table_properties({"somebody's": str(number)}, raise_if_not_exists=False)
+    for each in (sink, writers.sink(small, made=MadeTables(kept, kept.extend))):
+        with pytest.raises(SinkError, match="with another one in its place") as told:
+            each.write(change(3), 3)
+        assert told.value.number == "CDC4407"
+    assert DeltaTable(place).version() == versions - 1
+    emptied = Mark(MarkKind.TRUNCATE, "4", "d.a", "d.a").packet("t")
+    last = writers.sink(small, made=MadeTables(kept, kept.extend))
+    last.write(writers.frame_of([emptied, *writers.packets([event("c", 5, "n").replace(position="5")])]), 5)
+    assert kept[-1].identity == str(DeltaTable(place).metadata().id)[:18]
