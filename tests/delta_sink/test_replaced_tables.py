@@ -27,6 +27,7 @@ from delta_sink.removing import (
 )
 from delta_sink.shop import Shop
 from delta_sink.test_removed_tables import DEFERRED
+from histories.lakes import IcebergTables
 
 _HARMLESS: list[Callable[[DeltaTable], object]] = [
     lambda table: table.optimize.compact(),
@@ -175,19 +176,32 @@ def _changes(shop: Shop) -> Path:
     return shop.table(f"t{SUFFIX}")
 
 
-def test_changes_that_waited_are_missed(shop: Shop) -> None:
-    shop = shop.with_sink("mirror", DEFERRED)
+def _of_iceberg(lake: IcebergTables) -> tuple[str, ...]:
+    *namespace, name = lake.table("t").name()
+    return (*namespace, f"{name}__changes")
+
+
+def _remove_changes(shop: Shop) -> None:
+    if isinstance(shop.lake, IcebergTables):
+        shop.lake.catalog.drop_table(_of_iceberg(shop.lake))
+    else:
+        shutil.rmtree(_changes(shop))
+
+
+@pytest.mark.parametrize("form", ["delta", pytest.param("iceberg", marks=pytest.mark.nightly)])
+def test_changes_that_waited_are_missed(shop: Shop, form: str) -> None:
+    shop = replace(shop, sink=DEFERRED, format=form)
     shop.run(ROWS)
     shop.deliver()
     shop.run(ONE_MORE)
     shop.deliver()
-    shutil.rmtree(_changes(shop))
+    _remove_changes(shop)
     shop.deliver()  # nothing has changed
     shop.run("INSERT INTO t VALUES (4, 4)")
     missed(shop, "t")
     ended = shop.pipeline({"mirror.apply.interval.ms": 0}).run("--once")
     assert_missed(shop, ended, "t")
-    assert f"t{SUFFIX}: is gone" in ended.stderr
+    assert "changes: is gone" in ended.stderr
     read_again(shop, "t")
     shop.deliver()
     shop.run("INSERT INTO t VALUES (5, 5)")
@@ -195,7 +209,7 @@ def test_changes_that_waited_are_missed(shop: Shop) -> None:
     shop.run("INSERT INTO t VALUES (6, 6)")
     shop.deliver({"mirror.apply.interval.ms": 0})
     shop.assert_equal(["t"])
-    shutil.rmtree(_changes(shop))  # none wait
+    _remove_changes(shop)  # none wait
     shop.run(MORE)
     shop.deliver({"mirror.apply.interval.ms": 0})
     shop.assert_equal(["t"])
@@ -247,3 +261,26 @@ def test_remembering_many_costs_little(tmp_path: Path) -> None:
             made.wrote(f"shop.{table}", {table}, (), before=False, there=True, identity=f"{number:036}")
         made.save()
     assert (tmp_path / "state.db").stat().st_size < 1 << 20
+
+
+@pytest.mark.nightly
+def test_those_of_iceberg_are_missed_while_the_pipeline_runs(shop: Shop) -> None:
+    shop = replace(shop, sink=DEFERRED, format="iceberg")
+    lake = shop.lake
+    assert isinstance(lake, IcebergTables)
+    shop.run(ROWS)
+    shop.deliver()
+    with shop.pipeline().running() as process:
+        shop.run(ONE_MORE)
+        process.wait_until(lambda: _has_rows(lake), "changes beside it")
+        _remove_changes(shop)
+        shop.run("INSERT INTO t VALUES (4, 4)")
+        assert_missed(shop, process.ended(), "t")
+    read_again(shop, "t")
+    shop.deliver()
+    shop.assert_equal(["t"])
+
+
+def _has_rows(lake: IcebergTables) -> bool:
+    catalog, name = lake.catalog, _of_iceberg(lake)
+    return catalog.table_exists(name) and catalog.load_table(name).current_snapshot() is not None

@@ -48,12 +48,14 @@ class DeferredChanges:
         self._since = -math.inf
         """When there were changes first; in the beginning some may wait for longer than this process is there."""
         self._waiting: bool | None = None
+        self._seen = False
 
     @property
     def waiting(self) -> bool:
         """Whether there are any."""
         if self._waiting is None:
-            self._waiting = self._side.exists() and self._side.has_rows
+            self._seen = self._side.exists()
+            self._waiting = self._seen and self._side.has_rows
         return self._waiting
 
     def require(self, made: MadeTables, marks: Sequence[Mark], asked: Collection[str]) -> None:
@@ -76,7 +78,7 @@ class DeferredChanges:
         Raises:
             SinkError: some waited there.
         """
-        if not self._side.exists() or self._side.is_there():  # the first as this process has seen it last
+        if not self._seen or self._side.is_there():
             return False
         if self._waiting:
             made.require_told(self._side, self._kept_as, marks, asked)
@@ -118,6 +120,7 @@ class DeferredChanges:
             self._side.create(wanted, {})
         elif self._side.columns() != wanted:
             self._side.replace(schema_of(wanted).empty_table(), BatchId(f"{batch.application}/columns", 0))
+        self._seen = True
         if self._side.notes().get(KEY) != names_text(key):
             self._side.note({KEY: names_text(key)})
         if not self.waiting:
