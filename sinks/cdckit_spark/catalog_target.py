@@ -6,9 +6,9 @@ from pyspark.sql import SparkSession
 
 from cdckit.tables.delta import target as by_delta_rs
 from cdckit.tables.destinations import table_name
+from cdckit.tables.options import plain_path
 from cdckit_spark.catalogs import location_of_table
 from cdckit_spark.config import LakeConfig
-from cdckit_spark.folders import local_path
 from cdckit_spark.shared_target import SharedTarget
 
 
@@ -32,8 +32,7 @@ class CatalogTarget(SharedTarget):
         """Whether the catalog has such a table, looked at anew."""
         database, table = self._config.database_parts[-1], table_name(self.topic)
         found = location_of_table(self.session, database, table)
-        path = None if found is None or self._config.reaches(found) else local_path(self.session, found)
-        self._find(path or found)
+        self._find(None if found is None else plain_path(found))
         return found is not None
 
     def _find(self, path: str | None) -> None:

@@ -70,7 +70,8 @@ class SharedTarget(DeltaTarget):
 
     def keep_seen(self) -> None:
         """Remembers the table as it is behind a write."""
-        self._light.keep_seen()
+        if self._light is not None:
+            self._light.keep_seen()
 
     def light(self) -> by_delta_rs.DeltaTarget | None:
         """The table as delta-rs writes it; None where Spark alone does, or where there is none."""
