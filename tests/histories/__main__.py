@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from histories.document_series import EVENTS, KINDS as OF_DOCUMENTS, DocumentSeries
 from histories.failovers import failing_servers, take_over
-from histories.generator import KINDS, SMALL_STEPS
+from histories.generator import AROUND, KINDS, SMALL_STEPS
 from histories.playing import FailOver
 from histories.series import SINKS, Series
 from histories.steps import read
@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--count", type=int, default=10, help="how many seeds")
     parser.add_argument("--seeds", help="other seeds than so many in a row, like 48,56,60-63")
     parser.add_argument("--failovers", action="store_true", help="of MySQL: small histories in which the primary dies")
+    parser.add_argument("--around", action="store_true", help="of tables: with what happens around a pipeline, too")
     parser.add_argument("--only", help="kinds of steps beside rows, with commas between, though they are switched off")
     parser.add_argument("--replay", type=Path, help="a file of steps, as a failure shows them")
     parser.add_argument(
@@ -99,11 +100,13 @@ def _series(arguments: argparse.Namespace, stack: ExitStack) -> Series | Documen
 
     if arguments.server == "mongodb":
         return _of_documents(arguments, stack, folder, broker, session)
-    kinds = _kinds(arguments, KINDS)
+    kinds = _kinds(arguments, KINDS | AROUND.keys())
     server, fail_over = _server(arguments, stack)
     small = SMALL_STEPS if arguments.failovers and arguments.steps is None else arguments.steps
     kinds = None if kinds is None else kinds | {"rows", "transaction"}
-    return Series(server, arguments.sink, folder, broker, session, kinds, arguments.shrink, small, fail_over)
+    series = Series(server, arguments.sink, folder, broker, session, kinds, arguments.shrink, small, fail_over)
+    series.around = arguments.around
+    return series
 
 
 def _kinds(arguments: argparse.Namespace, known: Collection[str]) -> set[str] | None:

@@ -26,7 +26,7 @@ from histories.elections import (
     election,
     is_waited_for,
 )
-from histories.playing import DivergedError
+from histories.endings import DivergedError
 from histories.steps import CHECK, Step
 from mongodb.snapshot_batches import KINDS
 from spark.checkpoints import in_hand

@@ -27,7 +27,7 @@ from histories.document_sinks import (
 )
 from histories.document_snapshots import RESNAPSHOT, SNAPSHOTS, requested
 from histories.elections import ELECTIONS
-from histories.playing import DivergedError
+from histories.endings import DivergedError
 from histories.shrinking import shrunk
 from histories.steps import CHECK, DELIVER, Step, written
 from testkit.servers.kafka import KafkaBroker

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,15 +12,22 @@ from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
+from uuid import uuid4
 
 from deltalake import DeltaTable
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.table import Table
 
 from cdckit.tables.destinations import table_name
+from cdckit_delta.reading import current_rows as current_rows_of_delta
+from cdckit_iceberg.reading import current_rows as current_rows_of_iceberg
 from histories.rows import Row, Types, canonical, in_form
+from histories.settings import Setting
 from histories.sinks import SHARD, Sink, logical
 from histories.switches import VACUUM
+
+BESIDE = "~changes"
+"""What the name of a table has behind it whose changes wait for a mirror."""
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +41,8 @@ class Tables(Sink):
         database: the source's.
 
     Attributes:
+        setting: what has changed since the pipeline was made.
+        former: the same of the last run that has ended well.
         mode: what the tables are.
         kind: the sink's type.
         sink: its options besides.
@@ -46,11 +56,12 @@ class Tables(Sink):
     def __init__(self, folder: Path, prefix: str, database: str) -> None:
         self.folder = folder / "lake"
         self.topics = f"{prefix}.{database}"
+        self.setting = self.former = Setting(self.runner, self.kind)
 
     @property
     def options(self) -> dict[str, Any]:
         """The sink's options."""
-        return {"type": self.kind, "mode": self.mode, "path": str(self.folder), **self.sink}
+        return self.setting.sink({"mode": self.mode, "path": str(self.folder), **self.sink})
 
     @abstractmethod
     def names(self) -> set[str]:
@@ -59,6 +70,10 @@ class Tables(Sink):
     @abstractmethod
     def found(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table; none where there is no table."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Removes one of these, as somebody does by hand."""
 
     @abstractmethod
     def vacuum(self) -> None:
@@ -80,7 +95,13 @@ class Folders(Tables):
 
     def names(self) -> set[str]:
         """By the folders' names."""
-        return {path.name.rpartition(".")[2] for path in self.paths()}
+        return {path.name.rpartition(".")[2] for path in self.paths() if not path.name.endswith(BESIDE)}
+
+    def remove(self, name: str) -> None:
+        """All at once: who writes meanwhile finds no folder."""
+        away = self.folder.parent / f"away-{uuid4().hex}"
+        (self.folder / f"{self.topics}.{name}").rename(away)
+        shutil.rmtree(away)
 
     def found(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table; none where there is no table."""
@@ -104,7 +125,9 @@ class DeltaTables(Folders):
 
     def read(self, path: Path) -> list[dict[str, Any]]:
         """By delta-rs."""
-        found: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table().to_pylist()
+        beside = path.with_name(path.name + BESIDE)
+        rows = current_rows_of_delta(str(path)) if has_version(beside) else DeltaTable(path).to_pyarrow_table()
+        found: list[dict[str, Any]] = rows.to_pylist()
         return found
 
     def vacuum(self) -> None:
@@ -129,7 +152,7 @@ class IcebergTables(Tables):
         """The sink's options."""
         place = {"warehouse": str(self.folder), "namespace": self.namespace}
         named = {f"catalog.{name}": value for name, value in self.properties.items()}
-        return {"type": self.kind, "mode": self.mode, **place, **named}
+        return self.setting.sink({"mode": self.mode, **place, **named})
 
     @property
     def properties(self) -> dict[str, str]:
@@ -160,8 +183,15 @@ class IcebergTables(Tables):
         """By pyiceberg."""
         if table not in self.names():
             return []
-        rows: list[dict[str, Any]] = self.table(table).scan().to_arrow().to_pylist()
+        name = ".".join(self.table(table).name())
+        waits = self.catalog.table_exists(f"{name}__changes")
+        found = current_rows_of_iceberg(self.catalog, name) if waits else self.table(table).scan().to_arrow()
+        rows: list[dict[str, Any]] = found.to_pylist()
         return rows
+
+    def remove(self, name: str) -> None:
+        """From the catalog."""
+        self.catalog.drop_table(self.table(name).name())
 
     def vacuum(self) -> None:
         """Of snapshots, and of all files that are then no table's: pyiceberg removes none."""

@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
 from cdckit.errors import CdcError, StateError
 from cdckit.tables.passing import passes
 from histories.lakes import Folders, IcebergTables, Keys, LoggedRows, MirroredRows, Tables
@@ -119,7 +120,9 @@ class OnSpark(Tables):
     def _once(self, pipeline: Path) -> None:
         from cdckit.engine.runners.spark import SparkRunner
 
-        SparkRunner(load_pipeline(pipeline)).run(once=True)
+        runner = DirectRunner if self.setting.runner == "direct" else SparkRunner
+        runner(load_pipeline(pipeline)).run(once=True)
+        self.former = self.setting
 
     def _maintain(self, what: str) -> None:
         """Does it to each table; nothing where they are none of Delta's."""

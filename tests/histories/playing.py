@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -14,6 +13,10 @@ from typing import Any
 
 import pymysql
 
+from histories.around import Around
+from histories.endings import DivergedError, advised, said
+from histories.generator import AROUND
+from histories.lakes import Tables
 from histories.rows import Types, at_source, columns_of, difference, keys_of
 from histories.sinks import ROUTER, Sink
 from histories.steps import CHECK, DELIVER, Step
@@ -25,16 +28,8 @@ FailOver = Callable[[Random], SQLServer]
 
 SIGNALS = "signals"
 _SIGNAL_TABLE = f"CREATE TABLE {SIGNALS} (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048))"
-_ADVICE = re.compile(r"`cdc ((?:resnapshot|schema accept) FILE[^`]*)`")
-"""The command that a pipeline names which cannot go on by itself."""
 _COMMANDS = 10
 """So many commands in a row are done, as several tables may each need one."""
-_LONGEST = 600
-"""So much of an error is shown."""
-
-
-class DivergedError(AssertionError):
-    """A sink's tables do not equal the source's, or the pipeline stopped."""
 
 
 @dataclass
@@ -65,6 +60,9 @@ class Play:
     obeyed: int = 0
     interrupted: int = 0
 
+    def __post_init__(self) -> None:
+        self.around = Around(self)
+
     def all(self, steps: Iterable[Step]) -> None:
         """Plays the steps.
 
@@ -78,6 +76,7 @@ class Play:
                 self.deliver(place)
             elif step.kind == CHECK:
                 self.deliver(place)
+                self.around.settle(place)
                 self.check(place)
             elif step.statements:
                 self.change(step.statements)
@@ -96,14 +95,18 @@ class Play:
 
     def deliver(self, place: str) -> None:
         """Runs the pipeline to the log's end. Where it stops and names a command, that is done, and it goes on."""
-        file = self.pipeline().written()
         self.delivered += 1
         for _ in range(_COMMANDS):
+            file = self.pipeline().written()
             try:
                 return self.sink.run(file)
             except Exception as error:
-                last = _said(error)
-                named = [command.replace("FILE", str(file)).split() for command in _ADVICE.findall(str(error))]
+                last = said(error)
+                if wrong := self.around.heard(error):
+                    raise DivergedError(f"{place}: {wrong}; the pipeline ended with {last}") from error
+                if self.around.finished(error):
+                    continue
+                named = advised(error, file)
                 if not named:
                     raise DivergedError(f"{place}: the pipeline ended with {last}") from error
                 self._obey(f"{place}: {last}", named)
@@ -140,11 +143,12 @@ class Play:
         """The tables that are captured."""
         return {name: types for name, types in columns_of(self.server, self.database).items() if name != SIGNALS}
 
-    def pipeline(self) -> Pipeline:
-        """The pipeline from the database to the sink."""
+    def pipeline(self, port: int | None = None) -> Pipeline:
+        """The pipeline from the database, at another port than the server's if need be, to the sink."""
         source = source_of(
             self.server,
             self.database,
+            database_port=port or self.server.port,
             topic_prefix=self.database,
             table_include_list=rf"{self.database}\.(?!{SIGNALS}$).*",
             bigint_unsigned_handling_mode="precise",
@@ -159,6 +163,7 @@ class Play:
             "name": self.database,
             "serializer": {"replace.null.with.default": False},
             **self.sink.others,
+            **(self.sink.setting.others(self.folder) if isinstance(self.sink, Tables) else {}),
         }
         return Pipeline(self.folder, source, self.sink.options, options)
 
@@ -174,6 +179,8 @@ class Play:
         elif step.kind == "server kill":
             self.server.kill()
             self.server.start()
+        elif step.kind in AROUND:
+            self.around.happen(step.kind, chance)
         elif step.kind == "failover":
             self._fail_over(chance)
         elif step.kind == "flush logs":
@@ -187,8 +194,16 @@ class Play:
         else:
             self.sink.disturb(step.kind, chance)
 
-    def _resnapshot(self, chance: Random) -> None:
-        """Has a table read again; before the first offset there is nothing to read again.
+    def command(self, why: str, words: Sequence[str]) -> None:
+        """Calls a command of `cdc`.
+
+        Raises:
+            DivergedError: it fails.
+        """
+        self._obey(why, [words])
+
+    def ask_again(self, chance: Random) -> bool:
+        """Asks for a table to be read again; before the first offset there is nothing to read again.
 
         Events of rows without a key only add to each other: such a table is left alone where events arrive, and one may
         not become such a table until it is read.
@@ -197,13 +212,17 @@ class Play:
         names = sorted(self.tables() if mirrored else keys_of(self.server, self.database).keys() & self.tables())
         pipeline = self.pipeline()
         if not names or pipeline.offset() is None:
-            return
+            return False
         table = f"{self.database}.{chance.choice(names)}"
         if not mirrored:  # at the very place of an earlier snapshot the positions of both are not in order
             self.server.execute("FLUSH LOGS")
         self._obey(f"{table} is to be read again", [["resnapshot", str(pipeline.written()), "--table", table]])
-        if not mirrored:
-            self.deliver(f"{table} is read again")
+        return True
+
+    def _resnapshot(self, chance: Random) -> None:
+        """Has one read again, at once where events arrive."""
+        if self.ask_again(chance) and self.sink.runner == "direct":
+            self.deliver("a table is read again")
 
     def _fail_over(self, chance: Random) -> None:
         """The server dies, every other time while a pipeline reads from it, which dies with it."""
@@ -222,10 +241,6 @@ class Play:
         data = {"data-collections": [f"{self.database}.{chance.choice(sorted(self.tables()))}"]}
         row = f"s{chance.getrandbits(60)}", "execute-snapshot", json.dumps(data)
         self.server.execute(f"INSERT INTO {self.database}.{SIGNALS} VALUES (%s, %s, %s)", row)
-
-
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error)[:_LONGEST]}"
 
 
 NewPlay = Callable[[], Play]

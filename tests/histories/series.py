@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from histories.generator import history, with_failover, with_vacuum
+from histories.generator import AROUND, history, with_around, with_failover, with_vacuum
 from histories.lakes import (
     DeltaChangelog,
     DeltaMirror,
@@ -41,7 +41,7 @@ from histories.rows import keys_of
 from histories.shrinking import shrunk
 from histories.sinks import File, Kafka, Sink
 from histories.steps import Step, written
-from histories.switches import LAKES, MAPLESS, ON_SPARK, PATHS, kinds_of
+from histories.switches import LAKES, MAPLESS, ON_SPARK, PATHS, around_of, kinds_of
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
 
@@ -79,6 +79,7 @@ class Series:
         fail_over: has the server die, and gives the one that takes over, whose replicas follow it.
         small: how many steps a small history has; None for long ones.
         afterwards: drops the databases of the histories that were asked for; None: that is done at once.
+        around: whether they have what happens around a pipeline, too.
         told: what the last history came to beside what went wrong: deliveries, refused statements, commands obeyed,
             failovers in the middle of a delivery.
     """
@@ -93,6 +94,7 @@ class Series:
     small: int | None = None
     fail_over: FailOver | None = None
     afterwards: ExitStack | None = None
+    around: bool = False
     told: str = ""
 
     def __post_init__(self) -> None:
@@ -105,7 +107,10 @@ class Series:
         steps = history(seed, kinds, 2 if self.sink in ON_SPARK else 4, self.small)
         steps = with_failover(seed, steps) if self.fail_over else steps
         steps = with_vacuum(seed, steps) if self.kinds is None and self.sink not in EVENTS else steps
-        return [step.renamed("with space", "with-space") for step in steps] if self.sink in MAPLESS else steps
+        mapless = self.sink in MAPLESS
+        if self.around and (around := around_of(self.sink).intersection(self.kinds or AROUND)):
+            steps, mapless = with_around(seed, steps, around), True
+        return [step.renamed("with space", "with-space") for step in steps] if mapless else steps
 
     def report(self, seed: int) -> str:
         """What goes wrong in the history of a seed, and a short one in which it does; "" where nothing does."""

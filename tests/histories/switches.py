@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from histories.definitions import EMPTIED
-from histories.generator import FAILOVERS, KINDS, LAKE_FAULTS
+from histories.generator import AROUND, FAILOVERS, KINDS, LAKE_FAULTS
 
 LAKES = ("mirror", "changelog")
 """The sinks that keep tables in a lake, by Spark."""
@@ -70,6 +70,18 @@ _ONE_SERVER = frozenset(("server restart", "server kill"))
 def kinds_of(sink: str, *, replicas: bool = False) -> frozenset[str]:
     """The kinds of steps in the histories of a sink, of a server with replicas or without."""
     return KINDS - _unheard(sink) - (_ONE_SERVER if replicas else FAILOVERS.keys()) - OFF[sink].keys()
+
+
+def around_of(sink: str) -> frozenset[str]:
+    """The kinds of what happens around a pipeline that can happen to a sink of tables."""
+    kinds = frozenset(AROUND) - (frozenset() if _may_wait(sink) else {"interval"})
+    if sink not in ON_SPARK:
+        return kinds - {"checkpoint", "switch"}
+    return kinds - {"checkpoint", "switch", "interval"} if sink.endswith("tail") else kinds
+
+
+def _may_wait(sink: str) -> bool:
+    return OFF[sink] is OFF["mirror"] and "history" not in sink
 
 
 def _unheard(sink: str) -> frozenset[str]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from histories.playing import DivergedError, Play
+from histories.endings import DivergedError
+from histories.playing import Play
 from histories.sinks import File
 from histories.steps import CHECK, DELIVER, Step
 from testkit.servers.mysql_family import SQLServer

@@ -25,7 +25,7 @@ from histories.document_series import KINDS, ON_SPARK, ROUNDS, DocumentSeries, h
 from histories.document_sinks import DocumentSink, File
 from histories.document_snapshots import BLOCKING, CHANNELS, INCREMENTAL, SNAPSHOTS
 from histories.elections import ELECTIONS, ROLLBACK, WAITED
-from histories.playing import DivergedError
+from histories.endings import DivergedError
 from histories.steps import CHECK, Step
 from testkit.servers.mongodb import MongoReplicaSet
 

@@ -1,0 +1,152 @@
+"""What happens around a pipeline in a history: to its tables, to its file, to the way to its source."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING
+
+from cdckit.errors import SourceError
+from cdckit.tables.made_tables import TablesGoneError
+from histories.away import away
+from histories.endings import DivergedError, advised, number, said
+from histories.lakes import Tables
+from histories.sinks import logical
+
+if TYPE_CHECKING:
+    from histories.playing import Play
+
+log = logging.getLogger(__name__)
+
+_BEGUN_BY_ANOTHER = "CDC7110"
+_LONGEST_RUN = {"direct": 0.4, "spark": 6.0}
+"""About so many seconds a delivery takes."""
+
+
+@dataclass
+class Around:
+    """That of one history.
+
+    Attributes:
+        play: the history.
+        removed: the tables of the lake that are gone, and that no run has missed yet.
+        gone: those that ever were.
+    """
+
+    play: Play
+    removed: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+
+    def happen(self, kind: str, chance: Random) -> None:
+        """Has one of these things happen."""
+        if kind == "away":
+            self._away(chance)
+        elif kind == "remove":
+            self._remove(chance)
+        elif kind == "remove beside":
+            self._remove_beside(chance)
+        elif kind == "switch":
+            self._switch(chance)
+        else:
+            sink = self._sink
+            sink.setting = sink.setting.elsewhere(chance) if kind == "checkpoint" else sink.setting.waiting()
+
+    @property
+    def _sink(self) -> Tables:
+        sink = self.play.sink
+        assert isinstance(sink, Tables)
+        return sink
+
+    def settle(self, place: str) -> None:
+        """Changes one row of each table that is gone: the next run misses it, unless all of its rows are told anew.
+
+        One that has the others then has been made anew without a word.
+        """
+        if not self.removed:
+            return
+        tables = sorted(table for table in self.play.tables() if logical(table) in self.removed)
+        self.play.change([f"UPDATE `{table}` SET v = v + 1 ORDER BY id LIMIT 1" for table in tables])
+        self.play.deliver(f"{place}, of tables that were removed")
+        self.removed.clear()
+
+    def heard(self, error: Exception) -> str:
+        """Takes note of how a run ended; gives what is wrong with that, "" for nothing."""
+        if not isinstance(error, TablesGoneError):
+            return ""
+        named = {logical(source.rpartition(".")[2]) for source in error.sources}
+        self.removed -= named
+        return f"of {', '.join(sorted(named - self.gone))} nobody has removed a table" if named - self.gone else ""
+
+    def finished(self, error: Exception) -> bool:
+        """Whether the run ended as the one before has a batch in hand, which that one has finished now."""
+        sink = self.play.sink
+        if number(error) != _BEGUN_BY_ANOTHER or not isinstance(sink, Tables):
+            return False
+        present, sink.setting = sink.setting, sink.former
+        try:
+            self.play.deliver("the former runner finishes its batch")
+        finally:
+            sink.setting = present
+        return True
+
+    def _away(self, chance: Random) -> None:
+        """Delivers, half of the time a table that is to be read again, while the source is away for a moment."""
+        play = self.play
+        if chance.random() < 0.5:
+            play.ask_again(chance)
+        with away(play.server.port, chance) as port:
+            self._disturbed("the source is away", port)
+        play.deliver("the source is back")
+
+    def _remove(self, chance: Random) -> None:
+        names = sorted(self._sink.names())
+        if names:
+            name = chance.choice(names)
+            self._note(name)
+            self._sink.remove(name)
+
+    def _note(self, name: str) -> None:
+        self.removed.add(name)
+        self.gone.add(name)
+
+    def _remove_beside(self, chance: Random) -> None:
+        """Removes one while a delivery may be at work."""
+        names = sorted(self._sink.names())
+        if not names:
+            return
+        name, seconds = chance.choice(names), chance.uniform(0, _LONGEST_RUN[self._sink.setting.runner])
+        self._note(name)
+        timer = threading.Timer(seconds, self._sink.remove, (name,))
+        timer.start()
+        try:
+            self._disturbed(f"{name} is removed meanwhile")
+        finally:
+            timer.join()
+
+    def _disturbed(self, why: str, port: int | None = None) -> None:
+        """A run that may end with what the next one ends with, too, or as the source is away when it begins.
+
+        Raises:
+            DivergedError: it ends with something else.
+        """
+        file = self.play.pipeline(port).written()
+        try:
+            self.play.sink.run(file)
+        except Exception as error:
+            passes = isinstance(error, SourceError) or number(error) == _BEGUN_BY_ANOTHER
+            if not passes and not advised(error, file):
+                raise DivergedError(f"{why}: the pipeline ended with {said(error)}") from error
+            log.info("%s: %s", why, error)
+
+    def _switch(self, chance: Random) -> None:
+        """The other sink keeps the tables from here on behind a run that has ended, or the other runner at any time."""
+        sink, play = self._sink, self.play
+        former, new = sink.setting, sink.setting.switched(chance)
+        if former.kind != new.kind:
+            self.settle("the sink is to change")
+            play.deliver("the sink is to change")
+        sink.setting = new
+        if former.kind != new.kind and play.pipeline().offset() is not None:
+            play.command("the sink has changed", ["offsets", "keep", str(play.pipeline().written())])
