@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from deltalake import DeltaTable
 from cdckit.engine.state.made_tables import HISTORY
 from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.tables.context import TableContext
+from cdckit.tables.delta.target import DeltaTarget
 from cdckit.tables.direct import BegunBatch
-from cdckit.tables.made_tables import MadeTable, MadeTables
+from cdckit.tables.made_tables import MadeTable, MadeTables, TablesGoneError
 from cdckit_delta.config import DeltaConfig
 from cdckit_delta.sink import DeltaSink
 from delta_sink.dying import WRITES, die
@@ -258,3 +260,34 @@ def test_one_that_has_a_batch_is_known_where_nothing_of_it_comes_again(tmp_path:
             sink.saved()
         sink.close()
     assert [(one.topic, one.source) for one in kept] == [("t", "d.a")]
+
+
+@pytest.mark.parametrize("begun", [[], [BegunBatch(1, {"": "p1"})]], ids=["written", "begun"])
+def test_it_is_missed_where_it_goes_while_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: list[BegunBatch]
+) -> None:
+    """The folder is gone behind the look whether there is one."""
+    config = DeltaConfig.load({"path": str(tmp_path)}, "sink")[0]
+    row = event("c", 1, "n").replace(position="p1")
+    exists = DeltaTarget.exists
+
+    def exists_no_more(target: DeltaTarget) -> bool:
+        there = exists(target)
+        shutil.rmtree(target.path, ignore_errors=True)
+        return there
+
+    kept = list[MadeTable]()
+    for number, made in enumerate((MadeTables((), kept.extend), MadeTables((MadeTable("t", "d.a"),), kept.extend)), 1):
+        sink = DeltaSink(config)
+        sink.open(TableContext("p", "g", made=made))
+        if number == 1:
+            sink.begin("g", [])
+            sink.write([row], ())
+            sink.commit(1)
+        else:
+            monkeypatch.setattr(DeltaTarget, "exists", exists_no_more)
+            sink.begin("g", begun)
+            sink.write([row], ())
+            with pytest.raises(TablesGoneError, match="t: is gone"):
+                sink.commit(2)
+        sink.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BEGUN_BY_ANOTHER = "CDC7110"
-_LONGEST_RUN = {"direct": 0.4, "spark": 6.0}
-"""About so many seconds a delivery takes."""
+_LEAVES_TO_SPARK = "'sink.type: spark' does"
+"""What the sink `delta` says of columns that delta-rs does not alter."""
 
 
 @dataclass
@@ -79,17 +79,30 @@ class Around:
         self.removed -= named
         return f"of {', '.join(sorted(named - self.gone))} nobody has removed a table" if named - self.gone else ""
 
-    def finished(self, error: Exception) -> bool:
-        """Whether the run ended as the one before has a batch in hand, which that one has finished now."""
+    def helped(self, error: Exception) -> bool:
+        """Whether the runner or the sink was what a run has ended by, and the one that is needed has come."""
         sink = self.play.sink
-        if number(error) != _BEGUN_BY_ANOTHER or not isinstance(sink, Tables):
+        if isinstance(sink, Tables) and _LEAVES_TO_SPARK in str(error):
+            sink.setting = replace(sink.setting, kind="spark", runner="spark")
+            self._keep()
+        elif isinstance(sink, Tables) and number(error) == _BEGUN_BY_ANOTHER:
+            self._finish(sink)
+        else:
             return False
+        return True
+
+    def _finish(self, sink: Tables) -> None:
+        """The former runner finishes the batch that it has in hand."""
         present, sink.setting = sink.setting, sink.former
         try:
             self.play.deliver("the former runner finishes its batch")
         finally:
             sink.setting = present
-        return True
+
+    def _keep(self) -> None:
+        """The offset is kept, and what is known of the tables forgotten, as where another sink keeps them."""
+        if self.play.pipeline().offset() is not None:
+            self.play.command("the sink has changed", ["offsets", "keep", str(self.play.pipeline().written())])
 
     def _away(self, chance: Random) -> None:
         """Delivers, half of the time a table that is to be read again, while the source is away for a moment."""
@@ -116,7 +129,7 @@ class Around:
         names = sorted(self._sink.names())
         if not names:
             return
-        name, seconds = chance.choice(names), chance.uniform(0, _LONGEST_RUN[self._sink.setting.runner])
+        name, seconds = chance.choice(names), chance.uniform(0, self.play.took)
         self._note(name)
         timer = threading.Timer(seconds, self._sink.remove, (name,))
         timer.start()
@@ -135,7 +148,9 @@ class Around:
         try:
             self.play.sink.run(file)
         except Exception as error:
-            passes = isinstance(error, SourceError) or number(error) == _BEGUN_BY_ANOTHER
+            passes = (
+                isinstance(error, SourceError) or number(error) == _BEGUN_BY_ANOTHER or _LEAVES_TO_SPARK in str(error)
+            )
             if not passes and not advised(error, file):
                 raise DivergedError(f"{why}: the pipeline ended with {said(error)}") from error
             log.info("%s: %s", why, error)
@@ -148,5 +163,5 @@ class Around:
             self.settle("the sink is to change")
             play.deliver("the sink is to change")
         sink.setting = new
-        if former.kind != new.kind and play.pipeline().offset() is not None:
-            play.command("the sink has changed", ["offsets", "keep", str(play.pipeline().written())])
+        if former.kind != new.kind:
+            self._keep()

@@ -23,7 +23,7 @@ LAKE_FAULTS = {"optimize": 1, "vacuum": 1, "kill worker": 1, "kill planner": 1}
 """The same where tables are kept in a lake."""
 FAILOVERS = {"failover": 3}
 """The same where a primary has replicas."""
-AROUND = {"remove": 2, "remove beside": 1, "interval": 1, "checkpoint": 2, "switch": 3, "away": 2}
+AROUND = {"remove": 2, "remove beside": 2, "interval": 1, "checkpoint": 2, "switch": 3, "away": 2}
 """What happens around a pipeline, where it is asked for: to its tables, to its file, to the way to its source."""
 _EARLY = frozenset(("checkpoint", "switch", "away"))
 """What may come before the first tables."""
@@ -99,7 +99,7 @@ def with_vacuum(seed: int, steps: list[Step]) -> list[Step]:
 def with_around(seed: int, steps: list[Step], kinds: Collection[str]) -> list[Step]:
     """The same with some of what happens around a pipeline, now and then behind a kill."""
     chance, weights = Random(f"around {seed}"), {kind: often for kind, often in AROUND.items() if kind in kinds}
-    for _ in range(chance.randint(2, 5)):
+    for _ in range(chance.randint(3, 6)):
         [kind] = chance.choices(list(weights), list(weights.values()))
         place = chance.randint(2 if kind in _EARLY else 3, len(steps) - 1)
         killed = [_happening(chance, "kill")] if chance.random() < 0.3 else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -27,7 +28,9 @@ from testkit.warm_command.starting import call_command
 FailOver = Callable[[Random], SQLServer]
 
 SIGNALS = "signals"
-_SIGNAL_TABLE = f"CREATE TABLE {SIGNALS} (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048))"
+_SIGNAL_TABLE = (
+    f"CREATE TABLE IF NOT EXISTS {SIGNALS} (id VARCHAR(64) PRIMARY KEY, type VARCHAR(32), data VARCHAR(2048))"
+)
 _COMMANDS = 10
 """So many commands in a row are done, as several tables may each need one."""
 
@@ -46,6 +49,7 @@ class Play:
         delivered: how often the pipeline has been run to the log's end.
         refused: how many statements the server refused.
         obeyed: how many commands that the pipeline named were done.
+        took: how many seconds the last delivery took.
         interrupted: how often the server died while a pipeline was at work.
     """
 
@@ -58,6 +62,7 @@ class Play:
     delivered: int = 0
     refused: int = 0
     obeyed: int = 0
+    took: float = 0
     interrupted: int = 0
 
     def __post_init__(self) -> None:
@@ -99,18 +104,23 @@ class Play:
         for _ in range(_COMMANDS):
             file = self.pipeline().written()
             try:
-                return self.sink.run(file)
+                return self._run(file)
             except Exception as error:
                 last = said(error)
                 if wrong := self.around.heard(error):
                     raise DivergedError(f"{place}: {wrong}; the pipeline ended with {last}") from error
-                if self.around.finished(error):
+                if self.around.helped(error):
                     continue
                 named = advised(error, file)
                 if not named:
                     raise DivergedError(f"{place}: the pipeline ended with {last}") from error
                 self._obey(f"{place}: {last}", named)
         raise DivergedError(f"{place}: {_COMMANDS} commands have not helped; the pipeline ended with {last}")
+
+    def _run(self, file: Path) -> None:
+        began = time.monotonic()
+        self.sink.run(file)
+        self.took = time.monotonic() - began
 
     def _obey(self, why: str, commands: Sequence[Sequence[str]]) -> None:
         """Does what the first command says, or the one behind it where that is not possible."""

@@ -123,8 +123,11 @@ class LakeTable:
         return None if self._following is None else self._following.deferred
 
     def _look_for_it(self, error: Exception, rows: TableRows, requested: Set[str]) -> None:
-        """Has a fault told as what it comes of, where the table was there and is gone, or what waits beside it."""
-        if not self._evolution.columns or isinstance(error, TablesGoneError) or self._passes(error):
+        """Has a fault told as what it comes of, where the table was there and is gone, be it while it was opened.
+
+        Or where what waits beside it is.
+        """
+        if isinstance(error, TablesGoneError) or self._passes(error):
             return
         made, is_here = self._context.made, self.target.is_there(self._identity)
         try:
@@ -134,7 +137,8 @@ class LakeTable:
                 return
         except TablesGoneError as gone:
             raise gone from None  # what the library says of it may say a secret
-        raise RetriableSinkError(f"table {self.target}: was removed while it was written") from None
+        if self._evolution.columns:
+            raise RetriableSinkError(f"table {self.target}: was removed while it was written") from None
 
     def _write(self, rows: TableRows, batch: BatchId, asked: Asked, *, again: bool) -> TableRows:
         """Gives the rows without those that others replace."""
@@ -164,7 +168,13 @@ class LakeTable:
 
     def last_begun(self, application: str) -> int | None:
         """As `last_batch`; a table that has one is known from then on, though its rows may not come again."""
-        found, made, topic = self.last_batch(application), self._context.made, self.target.topic
+        try:
+            found = self.last_batch(application)
+        except Exception as error:
+            if self._passes(error) or self.target.is_there():
+                raise
+            return None  # removed while it was opened: its next change misses it
+        made, topic = self._context.made, self.target.topic
         if found is None or not self.target.exists():
             return found
         identity = self.target.identity()
