@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
 
+from cdckit.engine.config.loading import load_pipeline
+from cdckit.engine.runners.direct import DirectRunner
+from cdckit.engine.runners.stop import StopSignal
 from cdckit.errors import SourceError
 from cdckit.tables.made_tables import TablesGoneError
 from histories.away import away
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _BEGUN_BY_ANOTHER = "CDC7110"
+_LONGEST = 5.0
+"""For so many seconds a pipeline goes on that does not end as its table is changed, as it may have no row."""
 _LEAVES_TO_SPARK = "'sink.type: spark' does"
 """What the sink `delta` says of columns that delta-rs does not alter."""
 
@@ -64,12 +72,15 @@ class Around:
 
         One that has the others then has been made anew without a word.
         """
-        if not self.removed:
-            return
-        tables = sorted(table for table in self.play.tables() if logical(table) in self.removed)
+        if self.removed:
+            self._change(self.removed)
+            self.play.deliver(f"{place}, of tables that were removed")
+            self.removed.clear()
+
+    def _change(self, names: Collection[str]) -> None:
+        """Changes one row of each of the source's tables whose rows go into some."""
+        tables = sorted(table for table in self.play.tables() if logical(table) in names)
         self.play.change([f"UPDATE `{table}` SET v = v + 1 ORDER BY id LIMIT 1" for table in tables])
-        self.play.deliver(f"{place}, of tables that were removed")
-        self.removed.clear()
 
     def heard(self, error: Exception) -> str:
         """Takes note of how a run ended; gives what is wrong with that, "" for nothing."""
@@ -100,9 +111,13 @@ class Around:
             sink.setting = present
 
     def _keep(self) -> None:
-        """The offset is kept, and what is known of the tables forgotten, as where another sink keeps them."""
+        """The offset is kept, and what is known of the tables forgotten, as where another sink keeps them.
+
+        Each is remembered with its next change.
+        """
         if self.play.pipeline().offset() is not None:
             self.play.command("the sink has changed", ["offsets", "keep", str(self.play.pipeline().written())])
+            self._change(self._sink.names())
 
     def _away(self, chance: Random) -> None:
         """Delivers, half of the time a table that is to be read again, while the source is away for a moment."""
@@ -125,33 +140,55 @@ class Around:
         self.gone.add(name)
 
     def _remove_beside(self, chance: Random) -> None:
-        """Removes one while a delivery may be at work."""
-        names = sorted(self._sink.names())
+        """Removes one while a delivery may be at work, or half of the time a process that goes on."""
+        sink, names = self._sink, sorted(self._sink.names())
         if not names:
             return
         name, seconds = chance.choice(names), chance.uniform(0, self.play.took)
         self._note(name)
-        timer = threading.Timer(seconds, self._sink.remove, (name,))
+        if sink.setting.runner == "direct" and chance.random() < 0.5:
+            with self._expecting(f"{name} is removed as the pipeline goes on"):
+                self._remove_from(name, seconds)
+            return
+        timer = threading.Timer(seconds, sink.remove, (name,))
         timer.start()
         try:
             self._disturbed(f"{name} is removed meanwhile")
         finally:
             timer.join()
 
+    def _remove_from(self, name: str, seconds: float) -> None:
+        """Removes a table some time behind the start of a process, and changes a row of it, which is to end that."""
+        stopping = StopSignal()
+        runner = DirectRunner(load_pipeline(self.play.pipeline().written()), stopping)
+        with ThreadPoolExecutor(1) as pool:
+            run = pool.submit(runner.run)
+            wait([run], seconds)
+            self._sink.remove(name)
+            self._change([name])
+            wait([run], _LONGEST)
+            stopping.stop()
+            run.result()
+
     def _disturbed(self, why: str, port: int | None = None) -> None:
+        """A run of which something is expected."""
+        with self._expecting(why):
+            self.play.sink.run(self.play.pipeline(port).written())
+
+    @contextmanager
+    def _expecting(self, why: str) -> Iterator[None]:
         """A run that may end with what the next one ends with, too, or as the source is away when it begins.
 
         Raises:
             DivergedError: it ends with something else.
         """
-        file = self.play.pipeline(port).written()
         try:
-            self.play.sink.run(file)
+            yield
         except Exception as error:
             passes = (
                 isinstance(error, SourceError) or number(error) == _BEGUN_BY_ANOTHER or _LEAVES_TO_SPARK in str(error)
             )
-            if not passes and not advised(error, file):
+            if not passes and not advised(error, ""):
                 raise DivergedError(f"{why}: the pipeline ended with {said(error)}") from error
             log.info("%s: %s", why, error)
 
@@ -165,3 +202,4 @@ class Around:
         sink.setting = new
         if former.kind != new.kind:
             self._keep()
+            play.deliver("the sink has changed")

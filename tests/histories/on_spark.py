@@ -184,18 +184,22 @@ class DeltaFoldersOnSpark(OnSpark, Folders):
         self.session.conf.set(_CHECK, "false")
         try:
             for path in self.paths():
-                self.session.sql(f"VACUUM delta.`{path}` RETAIN 0 HOURS")
+                self._tend(f"VACUUM delta.`{path}` RETAIN 0 HOURS", path)
         finally:
             self.session.conf.unset(_CHECK)
 
     def _maintain(self, what: str) -> None:
         for path in self.paths():
-            try:
-                self.session.sql(f"{what} delta.`{path}`")
-            except PySparkException as error:
-                if not passes(error):
-                    raise
-                log.info("%s: %s", what, error)  # a commit of the pipeline came before it
+            self._tend(f"{what} delta.`{path}`", path)
+
+    def _tend(self, statement: str, path: Path) -> None:
+        """Nothing is done where a commit of the pipeline comes before it, or the table is removed meanwhile."""
+        try:
+            self.session.sql(statement)
+        except PySparkException as error:
+            if not passes(error) and path.exists():
+                raise
+            log.info("%s: %s", statement, error)
 
     def read(self, path: Path) -> list[dict[str, Any]]:
         """By Spark."""
