@@ -46,6 +46,7 @@ class Around:
     play: Play
     removed: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
+    _finishing: bool = False
 
     def happen(self, kind: str, chance: Random) -> None:
         """Has one of these things happen."""
@@ -96,19 +97,21 @@ class Around:
         if isinstance(sink, Tables) and _LEAVES_TO_SPARK in str(error):
             sink.setting = replace(sink.setting, kind="spark", runner="spark")
             self._keep()
-        elif isinstance(sink, Tables) and number(error) == _BEGUN_BY_ANOTHER:
+        elif isinstance(sink, Tables) and number(error) == _BEGUN_BY_ANOTHER and not self._finishing:
             self._finish(sink)
         else:
             return False
         return True
 
     def _finish(self, sink: Tables) -> None:
-        """The former runner finishes the batch that it has in hand."""
-        present, sink.setting = sink.setting, sink.former
+        """The other runner finishes the batch that it has in hand: this one cannot tell which tables have it."""
+        present = sink.setting
+        sink.setting = replace(present, runner="direct" if present.runner == "spark" else "spark")
+        self._finishing = True
         try:
-            self.play.deliver("the former runner finishes its batch")
+            self.play.deliver("the other runner finishes its batch")
         finally:
-            sink.setting = present
+            sink.setting, self._finishing = present, False
 
     def _keep(self) -> None:
         """The offset is kept, and what is known of the tables forgotten, as where another sink keeps them.

@@ -42,7 +42,6 @@ class Tables(Sink):
 
     Attributes:
         setting: what has changed since the pipeline was made.
-        former: the same of the last run that has ended well.
         mode: what the tables are.
         kind: the sink's type.
         sink: its options besides.
@@ -56,7 +55,7 @@ class Tables(Sink):
     def __init__(self, folder: Path, prefix: str, database: str) -> None:
         self.folder = folder / "lake"
         self.topics = f"{prefix}.{database}"
-        self.setting = self.former = Setting(self.runner, self.kind)
+        self.setting = Setting(self.runner, self.kind)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -122,7 +122,6 @@ class OnSpark(Tables):
 
         runner = DirectRunner if self.setting.runner == "direct" else SparkRunner
         runner(load_pipeline(pipeline)).run(once=True)
-        self.former = self.setting
 
     def _maintain(self, what: str) -> None:
         """Does it to each table; nothing where they are none of Delta's."""
