@@ -22,17 +22,20 @@ class Setting:
         kind: the sink's type.
         checkpoint: the name of a folder for Spark's; "" for that in the state folder.
         interval: for how many milliseconds changes wait beside a mirror.
+        workers: whether the sink `spark` leaves all to Spark, be it ever so little.
     """
 
     runner: str
     kind: str
     checkpoint: str = ""
     interval: int = 0
+    workers: bool = False
 
     def sink(self, options: dict[str, Any]) -> dict[str, Any]:
         """A sink's options with these."""
         waits = {"mirror.apply.interval.ms": self.interval} if self.interval and self.kind in _WAITING else {}
-        return {**options, "type": self.kind, **waits}
+        writes = {"small.batch.rows": 0} if self.workers and self.kind == "spark" else {}
+        return {**options, "type": self.kind, **waits, **writes}
 
     def others(self, folder: Path) -> dict[str, Any]:
         """Those of the pipeline, which has its files in a folder."""
@@ -48,9 +51,11 @@ class Setting:
         return replace(self, interval=0 if self.interval else LONG)
 
     def switched(self, chance: Random) -> Setting:
-        """The same tables, kept by another runner or sink."""
-        pairs = [("direct", self.kind), ("spark", self.kind)]
+        """The same tables, written by another runner, sink or writer."""
+        writers = [("direct", self.kind, False), ("spark", self.kind, False)]
         if self.kind != "iceberg":
-            pairs = [("direct", "delta"), ("spark", "delta"), ("spark", "spark")]
-        runner, kind = chance.choice([pair for pair in pairs if pair != (self.runner, self.kind)])
-        return replace(self, runner=runner, kind=kind)
+            sparks = [("spark", "spark", workers) for workers in (False, True)]
+            writers = [("direct", "delta", False), ("spark", "delta", False), *sparks]
+        present = self.runner, self.kind, self.workers
+        runner, kind, workers = chance.choice([writer for writer in writers if writer != present])
+        return replace(self, runner=runner, kind=kind, workers=workers)

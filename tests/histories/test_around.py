@@ -22,7 +22,7 @@ from histories.switches import ON_SPARK, around_of
 from histories.test_histories import UNTOLD
 from testkit.servers.mysql_family import SQLServer
 
-EACH_DAY = ("delta", 3008), ("iceberg", 3031)
+EACH_DAY = ("delta", 3128), ("iceberg", 3220)
 FEW_SEEDS = range(1, 41)
 STEPS = (
     Step("set up", ("CREATE TABLE t (id INT PRIMARY KEY, v INT)",)),
