@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 _BEGUN_BY_ANOTHER = "CDC7110"
 _LONGEST = 5.0
-"""For so many seconds a pipeline goes on that does not end as its table is changed, as it may have no row."""
+"""For so many seconds a pipeline goes on that does not end as its table is changed."""
 _LEAVES_TO_SPARK = "'sink.type: spark' does"
 """What the sink `delta` says of columns that delta-rs does not alter."""
 
@@ -78,10 +78,11 @@ class Around:
             self.play.deliver(f"{place}, of tables that were removed")
             self.removed.clear()
 
-    def _change(self, names: Collection[str]) -> None:
-        """Changes one row of each of the source's tables whose rows go into some."""
-        tables = sorted(table for table in self.play.tables() if logical(table) in names)
-        self.play.change([f"UPDATE `{table}` SET v = v + 1 ORDER BY id LIMIT 1" for table in tables])
+    def _change(self, names: Collection[str]) -> bool:
+        """Changes one row of each of the source's tables whose rows go into some; gives whether there is one."""
+        play, tables = self.play, sorted(table for table in self.play.tables() if logical(table) in names)
+        play.change([f"UPDATE `{table}` SET v = v + 1 ORDER BY id LIMIT 1" for table in tables])
+        return any(play.server.execute(f"SELECT 1 FROM `{one}` LIMIT 1", database=play.database) for one in tables)
 
     def heard(self, error: Exception) -> str:
         """Takes note of how a run ended; gives what is wrong with that, "" for nothing."""
@@ -168,8 +169,8 @@ class Around:
             run = pool.submit(runner.run)
             wait([run], seconds)
             self._sink.remove(name)
-            self._change([name])
-            wait([run], _LONGEST)
+            if self._change([name]):
+                wait([run], _LONGEST)
             stopping.stop()
             run.result()
 
