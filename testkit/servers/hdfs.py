@@ -12,6 +12,7 @@ from pathlib import Path
 import pyspark
 
 from testkit.servers.cache import cached
+from testkit.servers.hadoop import hadoop_release
 from testkit.servers.java import ensure_java, fetch_jars
 from testkit.servers.process import spawn, with_root
 from testkit.servers.server import Server
@@ -86,7 +87,6 @@ def _classes() -> str:
 @cache
 def _server() -> Path:
     """Return the folder of the jar of Hadoop's servers, of the release that PySpark has."""
-    [client] = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
-    release = client.stem.removeprefix("hadoop-client-api-")
+    release = hadoop_release()
     artifact = f"org.apache.hadoop:hadoop-client-minicluster:{release}"
     return cached(f"hdfs-{release}", lambda folder: fetch_jars([artifact], folder, alone=True))
