@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,9 @@ from cdckit.connector.resnapshot import ask
 from cdckit.errors import SnapshotDueError
 from cdckit_mysql.offsets import LogOffset
 from cdckit_mysql.schema_history.history import HISTORY
-from mysql.capture import Capture, changes
+from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
+from testkit.servers.mariadb import MariaDBServer
 
 Sql = Callable[[str], None]
 
@@ -30,6 +33,10 @@ def _rows(records: Sequence[Record]) -> list[tuple[Any, ...]]:
 
 def _read(reading: Capture) -> list[tuple[Any, ...]]:
     return _rows([record for batch in reading.batches() for record in batch])
+
+
+def _keys(records: Sequence[Record]) -> list[Any]:
+    return [record.key and record.key.to_dict() for record in records]  # type: ignore[union-attr]
 
 
 def _asked(reading: Capture, *tables: str) -> Capture:
@@ -115,6 +122,34 @@ def test_a_table_that_the_log_has_not_told_of_is_read(capture: NewCapture, sql: 
     sql("SET sql_log_bin = 0; CREATE TABLE u (id INT PRIMARY KEY); SET sql_log_bin = 1; INSERT INTO u VALUES (1);")
     reading = capture(inconsistent_schema_handling_mode="skip")
     assert _read(_asked(reading, f"{database}.u")) == [("r", "u", 1)]
+
+
+def test_a_table_without_a_primary_key_has_another_unique_one(capture: NewCapture, sql: Sql, database: str) -> None:
+    """By the key of before, two rows would be one."""
+    sql("CREATE TABLE t (id INT NOT NULL, b INT NOT NULL, UNIQUE i (id)); INSERT INTO t VALUES (1, 1)")
+    reading = capture()
+    _read(reading)
+    sql("SET sql_log_bin = 0; ALTER TABLE t DROP INDEX i, ADD UNIQUE (b); SET sql_log_bin = 1")
+    read = [_keys(batch) for batch in _asked(reading, f"{database}.t").batches()]
+    sql("INSERT INTO t VALUES (1, 2)")
+    read += [_keys(batch) for batch in reading.batches()]
+    assert read == [[{"b": 1}], [{"b": 2}]]
+
+
+@pytest.mark.parametrize("was", ["", "WITH SYSTEM VERSIONING"])
+def test_a_table_that_is_system_versioned_by_now_or_no_more(
+    mariadb_server: MariaDBServer, tmp_path: Path, unique_name: str, was: str
+) -> None:
+    script = partial(mariadb_server.run_sql, database=unique_name)
+    mariadb_server.execute(f"CREATE DATABASE {unique_name}")
+    script(f"CREATE TABLE t (id INT PRIMARY KEY, x INT) {was}; INSERT INTO t VALUES (1, 1);")
+    with Capture(config_for(mariadb_server, database_include_list=unique_name), tmp_path).closing() as reading:
+        _read(reading)
+        script(f"SET sql_log_bin = 0; ALTER TABLE t {'DROP' if was else 'ADD'} SYSTEM VERSIONING; SET sql_log_bin = 1")
+        assert _read(_asked(reading, f"{unique_name}.t")) == [("r", "t", 1, 1)]
+        script("UPDATE t SET x = 2; INSERT INTO t VALUES (2, 2)")
+        assert _read(reading) == [("u", "t", 1, 2), ("c", "t", 2, 2)]
+    mariadb_server.execute(f"DROP DATABASE {unique_name}")
 
 
 def test_one_that_is_told_in_other_words_is_left_as_it_is(capture: NewCapture, sql: Sql, database: str) -> None:

@@ -50,7 +50,7 @@ def difference(then: Table, now: Table | None) -> str | None:
         return f"has lost {', '.join(gone)}"
     if others := [c.name for c in then.columns if _reads_as(c) != _reads_as(found[c.name])]:
         return f"has another type for {', '.join(others)}"
-    return None if then.primary_key == now.primary_key else "has another key"
+    return None if _keys(then) == _keys(now) else "has another key"
 
 
 def shown_otherwise(told: Table | None, now: Table) -> str | None:
@@ -60,7 +60,14 @@ def shown_otherwise(told: Table | None, now: Table) -> str | None:
     reason = difference(told, now) or _sorted_otherwise(told, now)
     if reason is None and [c.name for c in told.columns] != [c.name for c in now.columns]:
         return "has other columns, or in another order"
+    if reason is None and told.system_versioned != now.system_versioned:
+        return "is system-versioned" if now.system_versioned else "is system-versioned no more"
     return reason
+
+
+def _keys(table: Table) -> tuple[Sequence[str], Sequence[str]]:
+    """Its own, and that of its records, which is a unique one where it has none."""
+    return table.primary_key, table.key_columns
 
 
 def _reads_as(column: Column | None) -> tuple[object, ...] | None:
