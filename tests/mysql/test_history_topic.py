@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from cdckit.connector.resnapshot import ask
+from cdckit.engine.state.sqlite import SqliteStateStore
 from cdckit.errors import ConfigError, StateError
 from cdckit_mysql.schema_history.history import HISTORY
 from mysql.capture import Capture, changes, config_for
 from mysql.conftest import NewCapture
+from mysql.signalling import SIGNALS, Signalled
 from testkit.servers.kafka import KafkaBroker
 from testkit.servers.mysql_family import SQLServer
 
@@ -62,6 +65,47 @@ def test_a_pipeline_that_has_lost_its_history_takes_it_from_the_topic(
     assert renamed == {f'"{database}"."t"'}
     assert documents[-1]["source"] == {"server": "p"}
     assert documents[-1]["position"]["gtids"]
+
+
+def test_a_definition_that_the_server_has_told_is_in_the_topic(
+    capture: NewCapture, sql: Callable[[str], None], database: str, kafka_broker: KafkaBroker, unique_name: str
+) -> None:
+    options = _options(kafka_broker, unique_name, database)
+    sql("CREATE TABLE t (id INT PRIMARY KEY, x ENUM('a', 'b')); INSERT INTO t VALUES (1, 'a')")
+    reading = capture(**options)
+    list(reading.batches())
+    sql(
+        "SET sql_log_bin = 0; ALTER TABLE t MODIFY x INT; ALTER TABLE t MODIFY x ENUM('A1', 'B1'); SET sql_log_bin = 1;"
+        "INSERT INTO t VALUES (2, 2)"
+    )
+    ask(reading.state, reading.offset(), [f"{database}.t"])
+    assert [change for batch in reading.batches() for change in changes(batch)] == [
+        ("c", "t", None, (2, "b")), ("r", "t", None, (1, "A1")), ("r", "t", None, (2, "B1")),
+    ]  # fmt: skip
+    reading = capture(**options)
+    reading.state.replace_history(HISTORY, [])
+    sql("INSERT INTO t VALUES (3, 1)")
+    assert changes(reading.once()) == [("c", "t", None, (3, "A1"))]
+
+
+def test_a_definition_that_a_signal_has_told_is_in_the_topic(
+    sql: Callable[[str], None],
+    db_server: SQLServer,
+    database: str,
+    kafka_broker: KafkaBroker,
+    unique_name: str,
+    tmp_path: Path,
+) -> None:
+    sql(f"{SIGNALS} CREATE TABLE t (id INT PRIMARY KEY, x ENUM('a', 'b'))")
+    reading = Signalled(db_server, database, tmp_path, **_options(kafka_broker, unique_name, database))
+    reading.once()
+    sql("SET sql_log_bin = 0; ALTER TABLE t MODIFY x ENUM('A1', 'B1')")
+    reading.signal("schema-changes", data_collections=[f"{database}.t"])
+    reading.once()
+    with SqliteStateStore(tmp_path) as state:
+        state.replace_history(HISTORY, [])
+    sql("INSERT INTO t VALUES (3, 1)")
+    assert changes(reading.once()) == [("c", "t", None, (3, "A1"))]
 
 
 def test_log_files_write_to_the_topic_and_take_from_it(

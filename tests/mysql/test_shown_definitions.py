@@ -68,6 +68,22 @@ def test_it_is_in_force_from_the_rows_on(
     assert read(capture()) == [("c", "t", 4, "B1")]
 
 
+@pytest.mark.parametrize("read", [_read, _read_whole])
+def test_the_one_that_was_taken_last_is_in_force(
+    capture: NewCapture, sql: Sql, database: str, read: Callable[[Capture], list[tuple[Any, ...]]]
+) -> None:
+    """Though the log ends where it ended as the one before was taken, whichever runner takes it."""
+    sql(MADE)
+    reading = capture()
+    _read(reading)
+    sql(UNTOLD)
+    assert _read(_asked(reading, f"{database}.t")) == [("r", "t", 1, "A1")]
+    sql(UNTOLD.replace("A1", "A2"))
+    assert read(_asked(reading, f"{database}.t")) == [("r", "t", 1, "A2")]
+    sql("INSERT INTO t VALUES (2, 1)")
+    assert read(reading) == [("c", "t", 2, "A2")]
+
+
 def test_one_of_which_a_statement_tells_by_then_begins_anew(capture: NewCapture, sql: Sql, database: str) -> None:
     """The log goes on from the place behind which the rows come: there the definition of before is in force."""
     sql(MADE)

@@ -68,9 +68,19 @@ class SchemaHistory:
         if self._topic is not None and created is not None and point is not None:
             self._topic.started(tables, created, point)
         self._outdated += self._known
-        self._state.append_history(HISTORY, _all_of(position, tables, created))
+        self._begin(position, _all_of(position, tables, created))
         self._see(position, tables.copy())
         self._known = len(tables)
+
+    def _begin(self, position: LogPosition, entries: Iterable[HistoryEntry]) -> None:
+        """Notes what starts anew; of what was noted at the same place, nothing may stand behind it there."""
+        noted = list(self._state.read_history(HISTORY, position.end()))
+        before = [entry for entry in noted if entry.position < f"{position.prefix}-start"]
+        if len(before) == len(noted):
+            self._state.append_history(HISTORY, entries)
+            return
+        later = [entry for entry in self._state.read_history(HISTORY) if entry.position > position.end()]
+        self._state.replace_history(HISTORY, [*before, *entries, *later])
 
     def rebuild(self, position: LogPosition, tables: Tables) -> None:
         """Puts the definitions at `position` in the place of all that was known."""
