@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def test_a_definition_that_a_signal_has_told_is_in_the_topic(
     sql("SET sql_log_bin = 0; ALTER TABLE t MODIFY x ENUM('A1', 'B1')")
     reading.signal("schema-changes", data_collections=[f"{database}.t"])
     reading.once()
-    with SqliteStateStore(tmp_path) as state:
+    with closing(SqliteStateStore(tmp_path)) as state:
         state.replace_history(HISTORY, [])
     sql("INSERT INTO t VALUES (3, 1)")
     assert changes(reading.once()) == [("c", "t", None, (3, "A1"))]

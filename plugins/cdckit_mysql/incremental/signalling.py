@@ -282,7 +282,7 @@ class Signalling:
             found = told_definitions(signal, captured, self._server.connection())
         at = self.offset()
         for number, (table, statement) in enumerate(found):
-            changes = self._definitions.take_over(table, statement, at.position)
+            changes = self._definitions.take_over(table, statement, at.position, behind=lambda: at)
             log.info("signal '%s': the definition of %s is taken over", one_line(signal.id), table)
             if self._schema_changes is not None:
                 tables, first = self._definitions.tables, _BETWEEN_EVENTS + number
