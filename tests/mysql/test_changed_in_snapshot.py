@@ -86,3 +86,17 @@ def test_other_changes_do_not_disturb(capture: NewCapture, sql: Sql, change: str
     read = [record for split in splits for record in read_elsewhere(reading.config, split)]  # type: ignore[attr-defined]
     assert changes(read) == expected
     assert changes(_again(capture, reading, start, end)[1]) == expected
+
+
+def test_a_unique_key_that_is_gone_is_no_key_of_rows_that_are_read_since(capture: NewCapture, sql: Sql) -> None:
+    """Two rows may be one by it."""
+    sql("CREATE TABLE t (id INT NOT NULL, v INT, UNIQUE i (id)); INSERT INTO t VALUES (1, 1)")
+    reading = capture()
+    start = reading.offset()
+    end = reading.source.latest_offset(start)
+    sql("ALTER TABLE t DROP INDEX i; INSERT INTO t VALUES (1, 2)")
+    splits = reading.source.plan(start, end, 1)
+    with pytest.raises(RetriableSourceError, match="has another key"):
+        [read_elsewhere(reading.config, split) for split in splits]
+    found = [record for batch in capture().batches() for record in batch]
+    assert [(record.key, *changes([record])[0][2:]) for record in found] == [(None, None, (1, 1)), (None, None, (1, 2))]
