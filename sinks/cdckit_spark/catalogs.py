@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -54,12 +55,30 @@ def location_of_database(session: SparkSession, config: LakeConfig) -> str | Non
     return None
 
 
-def location_of_table(session: SparkSession, database: str, table: str) -> str | None:
-    """Where Spark's own catalog has a table's files; None where it has no such table."""
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """What Spark's own catalog tells of a name.
+
+    Attributes:
+        path: where its files are; None where it is no table of Delta's, or a view.
+        made_ms: when it was made; a table of the same name that is another was made at another time.
+    """
+
+    path: str | None
+    made_ms: int
+
+
+def known_table(session: SparkSession, database: str, table: str) -> KnownTable | None:
+    """What Spark's own catalog has by a name; None where it has nothing."""
     jvm, catalog = session._jvm, session._jsparkSession.sessionState().catalog()
     assert jvm is not None
     name = jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, jvm.scala.Option.apply(database))
-    return _path_of(session, catalog.getTableMetadata(name).location()) if catalog.tableExists(name) else None
+    if not catalog.tableExists(name):
+        return None
+    found = catalog.getTableMetadata(name)
+    place, kind = found.storage().locationUri(), found.provider()
+    is_delta = place.isDefined() and kind.isDefined() and kind.get().lower() == "delta"
+    return KnownTable(_path_of(session, place.get()) if is_delta else None, found.createTime())
 
 
 def _path_of(session: SparkSession, uri: Any) -> str:
@@ -69,9 +88,14 @@ def _path_of(session: SparkSession, uri: Any) -> str:
 
 
 def _catalog_of(session: SparkSession, config: LakeConfig) -> str:
-    """That which the database names, or the session's."""
+    """That which the database names, or the one that the session uses, as `USE` says, or a setting."""
     *above, _ = config.database_parts
-    return above[0] if above else session.conf.get("spark.sql.defaultCatalog", OWN) or OWN
+    if above:
+        return above[0]
+    with suppress(PySparkException, Py4JJavaError):  # of a metastore that is away
+        [(name,)] = session.sql("SELECT current_catalog()").collect()
+        return str(name)
+    return session.conf.get("spark.sql.defaultCatalog", OWN) or OWN
 
 
 def _require_kind(session: SparkSession, catalog: str) -> None:

@@ -108,10 +108,10 @@ def test_a_pipeline_keeps_tables_by_three_names(
     assert detail.properties["delta.logRetentionDuration"] == "interval 9 days"
 
 
-def _sink(session: SparkSession, database: str, mode: Mode, small: int) -> LakeSink:
+def _sink(session: SparkSession, database: str, mode: Mode, small: int, *, marks: bool = False) -> LakeSink:
     given = {"database": database, "mode": mode, "small.batch.rows": small}
     sink = LakeSink(LakeConfig.load(given, "sink")[0])
-    sink.open(session, TableContext("p", "g"))
+    sink.open(session, TableContext("p", "g", marks=marks))
     return sink
 
 
