@@ -21,16 +21,19 @@ def storage(store: ObjectStore) -> dict[str, str]:
     return by_delta_rs(store, SECRET)
 
 
-def bucket(store: ObjectStore, name: str) -> str:
-    name = name.replace("_", "-")
-    client: Any = boto3.session.Session().client(
+def client_of(store: ObjectStore) -> Any:
+    return boto3.session.Session().client(
         "s3",
         endpoint_url=f"http://{store.endpoint}",
         region_name="us-east-1",
         aws_access_key_id="writer",
         aws_secret_access_key=SECRET,
     )
-    client.create_bucket(Bucket=name)
+
+
+def bucket(store: ObjectStore, name: str) -> str:
+    name = name.replace("_", "-")
+    client_of(store).create_bucket(Bucket=name)
     return name
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +18,7 @@ from cdckit_spark.sink import LakeSink
 from delta_sink.conftest import shop
 from delta_sink.shop import Shop
 from delta_sink.test_dying_store import CHANGES, TABLES, unequal
-from delta_sink.test_objects import SECRET, bucket, storage
+from delta_sink.test_objects import SECRET, bucket, client_of, storage
 from spark.conftest import FAST_JVM
 from spark.test_encoder import event
 from testkit.running import Ended
@@ -36,15 +38,17 @@ class Lake:
         self.shop, self.store = replace(shop, mode=mode), store
         self.place = f"{bucket(store, shop.name)}/lake"
 
-    def run(self, *, reached: ObjectStore | None, **others: Any) -> Ended:
+    def run(self, *, reached: ObjectStore | None, behind: str = "", **others: Any) -> Ended:
         """Runs up to the log's end.
 
         Args:
             reached: the store that `storage.options` name; None: there are none, and Spark alone writes.
+            behind: what stands behind the place of all tables.
             others: the pipeline's own options.
         """
         options = {} if reached is None else by_options(reached)
-        made = self.shop.pipeline({"type": "spark", "path": f"s3a://{self.place}", "task.file.bytes": 5_000, **options})
+        place = f"s3a://{self.place}{behind}"
+        made = self.shop.pipeline({"type": "spark", "path": place, "task.file.bytes": 5_000, **options})
         settings = {"master": "local[2]", **FAST_JVM, **by_s3a(self.store, SECRET)}
         spark = {"runner": "spark", "spark": settings, **others}
         return replace(made, others={**made.others, **spark}).run("--once", seconds=SECONDS)
@@ -115,6 +119,22 @@ def test_another_store_than_sparks_is_refused(shop: Shop, object_store: ObjectSt
     ended = lake.run(reached=object_store)
     assert ended.code == 0, ended.stderr
     lake.assert_equal()
+
+
+@pytest.mark.nightly
+def test_a_key_that_may_not_delete_is_enough_for_a_changelog(shop: Shop, object_store: ObjectStore) -> None:
+    """The log names the empty object that stays; a slash behind the place changes nothing."""
+    lake = Lake(shop, object_store, "changelog")
+    kept = {"Effect": "Deny", "Principal": "*", "Action": ["s3:DeleteObject"], "Resource": "arn:aws:s3:::*"}
+    client_of(object_store).put_bucket_policy(
+        Bucket=lake.place.partition("/")[0], Policy=json.dumps({"Version": "2012-10-17", "Statement": [kept]})
+    )
+    shop.run(TABLES)
+    ended = lake.run(reached=object_store, behind="/")
+    assert ended.code == 0, ended.stderr
+    assert re.search(rf"s3a://{lake.place}/\.cdckit-\w+ cannot be removed, and stays", ended.stderr)
+    lake.assert_equal()
+    assert "Spark" not in lake.writers("a")
 
 
 @pytest.mark.nightly
