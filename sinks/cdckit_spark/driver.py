@@ -156,6 +156,7 @@ def driver_writer(session: SparkSession, config: LakeConfig) -> DriverWriter | N
     it, and where its settings say how.
     """
     if not config.written_by_driver:
+        _tell_unused(config, "as 'small.batch.rows' or 'document.columns' leaves all to Spark")
         return None
     if own := sorted(name for name in session.conf.getAll if name.startswith(_SPARKS_OWN)):
         _tell_unused(config, f"as Spark alone writes tables by '{own[0]}'")
@@ -163,7 +164,7 @@ def driver_writer(session: SparkSession, config: LakeConfig) -> DriverWriter | N
     named = config.place or location_of_database(session, config)
     place = named if named is None or config.reaches(named) else local_path(session, named)
     if place is None or is_misread(place):
-        _tell_unused(config, f"as Spark alone reaches {named or config.database}")
+        _tell_unused(config, f"as Spark alone writes into {named or config.database} in this run")
         return None
     return DriverWriter(config, place, shares_folders=shares_folders(session, config, place))
 
