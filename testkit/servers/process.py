@@ -116,6 +116,10 @@ def worked(pid: int) -> int:
     return sum(map(int, text.rpartition(")")[2].split()[11:13]))
 
 
+_STILL = {"T", "Z", "X"}
+"""What stands still, or has ended before it could be halted, and waits for its parent to see that."""
+
+
 def halt(pid: int, *, seconds: float = 30) -> None:
     """Halts a process by SIGSTOP, and returns once each of its threads stands still: the kernel halts them as they run.
 
@@ -124,7 +128,7 @@ def halt(pid: int, *, seconds: float = 30) -> None:
     """
     os.kill(pid, signal.SIGSTOP)
     end = time.monotonic() + seconds
-    while {*_states(pid)} - {"T"}:
+    while {*_states(pid)} - _STILL:
         if time.monotonic() > end:
             raise TimeoutError(f"process {pid} goes on after SIGSTOP")
         time.sleep(0.005)

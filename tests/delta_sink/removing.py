@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 
 from deltalake import DeltaTable, Schema
@@ -42,6 +43,24 @@ def assert_missed(shop: Shop, ended: Ended, *tables: str) -> None:
 def missed(shop: Shop, *tables: str) -> None:
     """The next run ends so."""
     assert_missed(shop, shop.pipeline().run("--once"), *tables)
+
+
+def missed_while_it_runs(shop: Shop, harm: Callable[[], None]) -> None:
+    """A table is harmed behind changes of it and of another one, and is read again in the end."""
+    shop.run(ROWS + "; CREATE TABLE other (id INT PRIMARY KEY)")
+    with shop.pipeline().running() as process:
+        process.wait_until(lambda: shop.lake.names() == {"t"}, "the snapshot")
+        shop.run(ONE_MORE)
+        shop.run("INSERT INTO other VALUES (1)")
+        process.wait_until(lambda: shop.lake.names() == {"t", "other"}, "the stream")
+        harm()
+        shop.run(ONE_MORE)
+        ended = process.ended()
+    assert_missed(shop, ended, "t")
+    missed(shop, "t")
+    read_again(shop, "t")
+    shop.deliver()
+    shop.assert_equal(["t", "other"])
 
 
 def remove(shop: Shop, table: str) -> None:

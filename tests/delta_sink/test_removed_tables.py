@@ -26,6 +26,7 @@ from delta_sink.removing import (
     command,
     forget_tables,
     missed,
+    missed_while_it_runs,
     read_again,
     remove,
 )
@@ -74,19 +75,7 @@ def test_it_ends_the_pipeline_until_it_is_read_again(lake: Shop) -> None:
 
 @pytest.mark.parametrize("lake", FORMATS, indirect=True)
 def test_it_is_missed_while_the_pipeline_runs(lake: Shop) -> None:
-    lake.run(ROWS + "; CREATE TABLE other (id INT PRIMARY KEY)")
-    with lake.pipeline().running() as process:
-        process.wait_until(lambda: lake.lake.names() == {"t"}, "the snapshot")
-        lake.run("INSERT INTO other VALUES (1)")
-        process.wait_until(lambda: lake.lake.names() == {"t", "other"}, "the stream")
-        remove(lake, "t")
-        lake.run(ONE_MORE)
-        ended = process.ended()
-    assert_missed(lake, ended, "t")
-    missed(lake, "t")
-    read_again(lake, "t")
-    lake.deliver()
-    lake.assert_equal(["t", "other"])
+    missed_while_it_runs(lake, lambda: remove(lake, "t"))
 
 
 def test_what_is_told_from_the_begin_is_not_missed(shop: Shop) -> None:

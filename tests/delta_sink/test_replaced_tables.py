@@ -21,6 +21,7 @@ from delta_sink.removing import (
     assert_missed,
     command,
     missed,
+    missed_while_it_runs,
     read_again,
     remove,
     replace_by_another,
@@ -86,20 +87,7 @@ def test_another_one_ends_the_pipeline_until_it_is_read_again(lake: Shop) -> Non
 )
 def test_it_is_seen_while_the_pipeline_runs(lake: Shop, versions: int) -> None:
     """Also where its log has a version of the number that is written next."""
-    lake.run(ROWS + "; CREATE TABLE other (id INT PRIMARY KEY)")
-    with lake.pipeline().running() as process:
-        process.wait_until(lambda: lake.lake.names() == {"t"}, "the snapshot")
-        lake.run(ONE_MORE)
-        lake.run("INSERT INTO other VALUES (1)")
-        process.wait_until(lambda: lake.lake.names() == {"t", "other"}, "the stream")
-        replace_by_another(lake, "t", versions)
-        lake.run(ONE_MORE)
-        ended = process.ended()
-    assert_missed(lake, ended, "t")
-    missed(lake, "t")
-    read_again(lake, "t")
-    lake.deliver()
-    lake.assert_equal(["t", "other"])
+    missed_while_it_runs(lake, lambda: replace_by_another(lake, "t", versions))
 
 
 def test_what_users_do_to_a_table_leaves_it_the_same(shop: Shop) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from testkit.descendants import descendants, halted
+from testkit.servers.process import halt
 
 _COUNTING = "while :; do n=$((n+1)); echo $n >> {path}; sleep 0.01; done"
 
@@ -31,6 +32,15 @@ def test_what_runs_below_a_process_stands_still_with_it(tmp_path: Path) -> None:
                 process.kill()
     with halted(outer.pid) as processes:
         assert not processes
+
+
+def test_one_that_has_ended_stands_still() -> None:
+    """Its parent, which may stand still, has not heard of it."""
+    with subprocess.Popen(["true"]) as ended:
+        deadline = time.monotonic() + 30
+        while psutil.Process(ended.pid).status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline
+        halt(ended.pid, seconds=1)
 
 
 def _pids(pid: int) -> set[int]:

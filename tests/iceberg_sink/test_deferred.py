@@ -32,7 +32,8 @@ def test_changes_wait_and_are_read(shop: Shop) -> None:
 
 
 def merged(shop: Shop) -> set[tuple[Any, ...]]:
-    return {(row["id"], row["v"], row["w"]) for row in lake_of(shop).found("t")}
+    rows = lake_of(shop).table("t").scan().to_arrow().to_pylist()
+    return {(row["id"], row["v"], row["w"]) for row in rows}
 
 
 def waiting(shop: Shop) -> set[tuple[Any, ...]]:

@@ -42,9 +42,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def database(session: SparkSession, unique_name: str, place: Path) -> Iterator[str]:
     """A database in Spark's own catalog, dropped after the test."""
-    session.sql(f"CREATE DATABASE {unique_name} LOCATION '{place}'")
-    yield unique_name
-    session.sql(f"DROP DATABASE {unique_name} CASCADE")
+    yield from _made(session, unique_name, place)
 
 
 @pytest.fixture
@@ -56,9 +54,13 @@ def shared_place(tmp_path: Path) -> Path:
 @pytest.fixture
 def shared(session: SparkSession, unique_name: str, shared_place: Path) -> Iterator[str]:
     """Such a database, dropped after the test."""
-    session.sql(f"CREATE DATABASE {unique_name} LOCATION '{shared_place}'")
-    yield unique_name
-    session.sql(f"DROP DATABASE {unique_name} CASCADE")
+    yield from _made(session, unique_name, shared_place)
+
+
+def _made(session: SparkSession, name: str, place: Path) -> Iterator[str]:
+    session.sql(f"CREATE DATABASE {name} LOCATION '{place}'")
+    yield name
+    session.sql(f"DROP DATABASE {name} CASCADE")
 
 
 @pytest.fixture
