@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, ClassVar
 
 import psutil
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -195,7 +196,7 @@ class DeltaFoldersOnSpark(OnSpark, Folders):
         """Nothing is done where a commit of the pipeline comes before it, or the table is removed meanwhile."""
         try:
             self.session.sql(statement)
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             if not passes(error) and path.exists():
                 raise
             log.info("%s: %s", statement, error)
