@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from urllib.request import Request, urlopen
 
 import pyarrow as pa
 from confluent_kafka import OFFSET_END, Consumer, KafkaException, TopicPartition
@@ -240,8 +239,7 @@ class StoreTarget(Target):
         self.settings = by_s3a(store, "none")
         self._storage = by_delta_rs(store, "none")
         self._sink, self._alone = sink, alone
-        make = Request(f"http://{store.endpoint}/{sink}", method="PUT")
-        urlopen(make, timeout=SECONDS).close()
+        store.make_bucket(sink)
 
     def arguments(self, place: Place) -> tuple[str, ...]:
         """The part of the command line that names it."""

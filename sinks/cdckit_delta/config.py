@@ -10,7 +10,7 @@ from cdckit import Dataset, FolderUrl, NameList, dataset_below, split_names
 from cdckit.tables.delta.places import is_misread
 from cdckit.tables.delta.placing import Placing
 from cdckit.tables.destinations import folder_name
-from cdckit.tables.lake.options import LakeOptions, Secret
+from cdckit.tables.lake.options import LakeOptions, Secret, revealed
 from cdckit.tables.options import plain_path
 
 
@@ -73,4 +73,4 @@ class DeltaConfig(LakeOptions):
     @property
     def storage(self) -> dict[str, str]:
         """The store's options, secrets among them."""
-        return {name: secret.get_secret_value() for name, secret in self.storage_options.items()}
+        return revealed(self.storage_options)

@@ -12,7 +12,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 
 from cdckit import Dataset, split_names
 from cdckit.tables.destinations import table_name
-from cdckit.tables.lake.options import LakeOptions, Secret
+from cdckit.tables.lake.options import LakeOptions, Secret, revealed
 from cdckit_iceberg.partitions import Term, parse_terms
 
 _SHOWN = ("type", "name")
@@ -104,7 +104,7 @@ class IcebergConfig(LakeOptions):
     @property
     def properties(self) -> dict[str, str]:
         """The catalog's, secrets among them."""
-        return {name: secret.get_secret_value() for name, secret in self.catalog.items()}
+        return revealed(self.catalog)
 
     @property
     def secrets(self) -> list[str]:

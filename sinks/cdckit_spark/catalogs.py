@@ -70,15 +70,27 @@ class KnownTable:
 
 def known_table(session: SparkSession, database: str, table: str) -> KnownTable | None:
     """What Spark's own catalog has by a name; None where it has nothing."""
-    jvm, catalog = session._jvm, session._jsparkSession.sessionState().catalog()
-    assert jvm is not None
-    name = jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, jvm.scala.Option.apply(database))
+    catalog, name = session._jsparkSession.sessionState().catalog(), _identifier(session, database, table)
     if not catalog.tableExists(name):
         return None
     found = catalog.getTableMetadata(name)
     place, kind = found.storage().locationUri(), found.provider()
     is_delta = place.isDefined() and kind.isDefined() and kind.get().lower() == "delta"
     return KnownTable(_path_of(session, place.get()) if is_delta else None, found.createTime())
+
+
+def new_table_path(session: SparkSession, database: str, table: str) -> str | None:
+    """Where Spark's own catalog puts a new table; None where it has no such database."""
+    catalog = session._jsparkSession.sessionState().catalog()
+    if not catalog.databaseExists(database):  # a job of one's own may have another current catalog (`USE`)
+        return None
+    return _path_of(session, catalog.defaultTablePath(_identifier(session, database, table)))
+
+
+def _identifier(session: SparkSession, database: str, table: str) -> Any:
+    jvm = session._jvm
+    assert jvm is not None
+    return jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, jvm.scala.Option.apply(database))
 
 
 def _path_of(session: SparkSession, uri: Any) -> str:

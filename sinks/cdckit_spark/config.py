@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from cdckit import ConfigError, Dataset, FolderUrl, NameList, dataset_below, split_names
 from cdckit.tables.destinations import folder_name, table_name
-from cdckit.tables.lake.options import Secret
+from cdckit.tables.lake.options import Secret, revealed
 from cdckit.tables.options import TableOptions, plain_path
 from cdckit_spark.placing import MOST_CLUSTERING, Placing
 
@@ -176,7 +176,7 @@ class LakeConfig(TableOptions):
     @property
     def storage(self) -> dict[str, str]:
         """The store's options, secrets among them."""
-        return {name: secret.get_secret_value() for name, secret in self.storage_options.items()}
+        return revealed(self.storage_options)
 
     @property
     def placing(self) -> Placing:

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from cdckit.tables.delta.files import OURS
+from cdckit_spark.catalogs import new_table_path
 from cdckit_spark.folders import hadoop_path
 
 log = logging.getLogger("cdckit.spark")
@@ -49,7 +50,7 @@ def remove_unknown(session: SparkSession, database: str, table: str, notes: Mapp
         table: its name.
         notes: the properties by which it is known to be ours.
     """
-    path = _folder(session, database, table)
+    path = new_table_path(session, database, table)
     if path is None:
         return
     files, place = hadoop_path(session, path)
@@ -63,17 +64,6 @@ def remove_unknown(session: SparkSession, database: str, table: str, notes: Mapp
     files.delete(place, True)
     assert session._jvm is not None
     session._jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(session._jsparkSession, place)
-
-
-def _folder(session: SparkSession, database: str, table: str) -> str | None:
-    """Where Spark's own catalog puts a new table."""
-    jvm, catalog = session._jvm, session._jsparkSession.sessionState().catalog()
-    assert jvm is not None
-    if not catalog.databaseExists(database):  # a job of one's own may have another current catalog (`USE`)
-        return None
-    name = jvm.org.apache.spark.sql.catalyst.TableIdentifier(table, jvm.scala.Option.apply(database))
-    place = catalog.defaultTablePath(name)
-    return str(jvm.org.apache.hadoop.fs.Path(place).toString())  # of which the URI has blanks as `%20`
 
 
 def _names(files: Any, place: Any) -> list[str]:

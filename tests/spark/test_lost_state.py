@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +125,7 @@ def test_checkpoint_and_copies_in_an_object_store(
     session: SparkSession, mysql_server: MySQLServer, unique_name: str, tmp_path: Path
 ) -> None:
     with ObjectStore() as store:
-        _make_bucket(store)
+        store.make_bucket("lake")
         settings = {"master": "local[2]", **FAST_JVM, **by_s3a(store, "secret")}
         shop = shop_of(mysql_server, unique_name, tmp_path, checkpoint="s3a://lake/kept", spark=settings)
         for change in ("", CHANGED, "UPDATE t SET w = 7 WHERE id = 2"):
@@ -137,8 +135,3 @@ def test_checkpoint_and_copies_in_an_object_store(
             assert mirrored(session, shop.lake, shop.topic) == shop.rows
             shutil.rmtree(shop.pipeline().state)
         assert "is restored from s3a://lake/kept/shop/copies/state-" in ended.stderr
-
-
-def _make_bucket(store: ObjectStore) -> None:
-    program = f"import urllib.request as r; r.urlopen(r.Request('http://{store.endpoint}/lake', method='PUT'))"
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, NonNegativeInt, PositiveInt, SecretStr, model_validator
@@ -25,6 +26,11 @@ def _declared(text: str) -> str:
 
 Secret = Annotated[SecretStr, BeforeValidator(_as_text)]
 """A value that may be a password."""
+
+
+def revealed(options: Mapping[str, SecretStr]) -> dict[str, str]:
+    """Options with their secrets, for the library that is to know them."""
+    return {name: secret.get_secret_value() for name, secret in options.items()}
 
 
 class LakeOptions(TableOptions):
